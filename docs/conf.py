@@ -1,0 +1,51 @@
+from pathlib import Path
+
+from docutils.nodes import Text, literal_block
+
+import omit
+from omit.report.privacy_figure import privacy_figure
+
+project = "omit"
+author = "The authors of omit"
+release = version = omit.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    # MathJax from this site instead of from a content network, so that formulas show offline.
+    "sphinx-mathjax-offline",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+default_role = "code"
+numpydoc_show_class_members = False
+
+html_theme = "furo"
+html_title = "omit"
+html_copy_source = False
+
+
+def _strip_code_blocks(app, doctree):
+    """Drop the blank line that a doctest needs before the end of its block."""
+    for block in doctree.findall(literal_block):
+        block.rawsource = block.astext().rstrip("\n")
+        block[:] = [Text(block.rawsource)]
+
+
+def _draw_figures(app):
+    """Draw the pictures that the pages show."""
+    folder = Path(app.srcdir) / "_figures"
+    folder.mkdir(exist_ok=True)
+    privacy_figure().savefig(folder / "privacy.svg")
+
+
+def setup(app):
+    """Connect the functions above."""
+    app.connect("builder-inited", _draw_figures)
+    app.connect("doctree-read", _strip_code_blocks)

@@ -1,0 +1,5 @@
+"""Run the command line as `python -m omit`."""
+
+from omit.cli.main import main
+
+main()

@@ -1,0 +1,64 @@
+"""The expressions that every bound of this package is made of, without cancellation or overflow.
+
+They are exact to a few units in the last place for every finite argument, from `1e-300` to
+`1e300`: the textbook forms lose all digits for small epsilon and overflow above 709.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+# Above this, e^epsilon - 1 and e^epsilon are the same floating-point number.
+_LARGE = 40.0
+
+
+def as_array(values: ArrayLike) -> FloatArray:
+    """Return `values` as an array of floats."""
+    return np.asarray(values, dtype=np.float64)
+
+
+def log_mix(epsilon: ArrayLike, weight: ArrayLike) -> FloatArray:
+    """Return `ln(1 + (e^epsilon - 1) weight)`, the loss of keeping a record with that probability.
+
+    Examples
+    --------
+    >>> float(log_mix(1.0, 0.1)), float(log_mix(1e-12, 0.5)), float(log_mix(800.0, 1.0))
+    (0.1585650787404..., 5.0000000000012...e-13, 800.0)
+    """
+    epsilon, weight = as_array(epsilon), as_array(weight)
+    small = np.log1p(np.expm1(np.minimum(epsilon, _LARGE)) * weight)
+    with np.errstate(divide="ignore"):
+        large = np.logaddexp(np.log1p(-weight), np.log(weight) + epsilon)
+    return np.where(epsilon < _LARGE, small, large)
+
+
+def log_unmix(loss: ArrayLike, weight: ArrayLike) -> FloatArray:
+    """Return the `epsilon` with `log_mix(epsilon, weight) = loss`, for `0 < weight <= 1`.
+
+    Examples
+    --------
+    >>> float(log_unmix(1.0, 0.1))
+    2.90047709788938...
+    """
+    loss, weight = as_array(loss), as_array(weight)
+    small = np.log1p(np.expm1(np.minimum(loss, _LARGE)) / weight)
+    large = loss - np.log(weight) + np.log1p((weight - 1) * np.exp(-loss))
+    return np.where(loss < _LARGE, small, large)
+
+
+def expm1_ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
+    """Return `(e^numerator - 1) / (e^denominator - 1)` for a positive denominator.
+
+    Examples
+    --------
+    >>> float(expm1_ratio(2.0, 1.0)), float(expm1_ratio(900.0, 899.0))
+    (3.71828182..., 2.71828182...)
+    """
+    numerator, denominator = as_array(numerator), as_array(denominator)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.exp(numerator - denominator) * np.expm1(-numerator) / np.expm1(-denominator)

@@ -1,0 +1,98 @@
+"""Checks on arguments, with messages that name the argument, its value and the range it needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit._numeric import FloatArray, as_array
+from omit.errors import InvalidInput
+
+
+def finite(name: str, value: float) -> float:
+    """Return `value` as a float, or refuse what is not a finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"Expected {name} to be a number, got {value!r}.") from error
+    if not math.isfinite(number):
+        raise InvalidInput(f"Expected {name}={number} to be a finite number.")
+    return number
+
+
+def epsilon(value: float, name: str = "epsilon") -> float:
+    """Return a privacy parameter in [0, inf)."""
+    number = finite(name, value)
+    if number < 0:
+        raise InvalidInput(f"Expected {name}={number} to be at least 0.")
+    return number
+
+
+def epsilons(values: ArrayLike) -> FloatArray:
+    """Return an array of privacy parameters in [0, inf)."""
+    array = as_array(values)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise InvalidInput("Expected every epsilon to be finite and at least 0.")
+    return array
+
+
+def delta(value: float, name: str = "delta") -> float:
+    """Return a privacy parameter in [0, 1)."""
+    number = finite(name, value)
+    if not 0 <= number < 1:
+        raise InvalidInput(f"Expected {name}={number} in [0, 1).")
+    return number
+
+
+def probability(name: str, value: float) -> float:
+    """Return a probability in [0, 1]."""
+    number = finite(name, value)
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"Expected {name}={number} in [0, 1].")
+    return number
+
+
+def probabilities(name: str, values: Iterable[float]) -> tuple[float, ...]:
+    """Return a tuple of probabilities in [0, 1]."""
+    return tuple(probability(f"{name}[{index}]", value) for index, value in enumerate(values))
+
+
+def positive_rate(name: str, value: float) -> float:
+    """Return a rate in (0, 1]."""
+    number = finite(name, value)
+    if not 0 < number <= 1:
+        raise InvalidInput(f"Expected {name}={number} in (0, 1].")
+    return number
+
+
+def positive_rates(values: ArrayLike, name: str = "rate") -> FloatArray:
+    """Return an array of rates in (0, 1]."""
+    array = as_array(values)
+    if not ((array > 0) & (array <= 1)).all():
+        raise InvalidInput(f"Expected every {name} in (0, 1].")
+    return array
+
+
+def positive_integer(name: str, value: int) -> int:
+    """Return a whole number of at least 1."""
+    number = finite(name, value)
+    if number != int(number) or number < 1:
+        raise InvalidInput(f"Expected {name}={value} to be a whole number of at least 1.")
+    return int(number)
+
+
+def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
+    """Return `(lower, upper)` with `lower <= upper`, both finite."""
+    try:
+        lower, upper = value
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Expected {name} to be a pair (lower, upper), got {value!r}."
+        ) from error
+    lower, upper = finite(f"{name}[0]", lower), finite(f"{name}[1]", upper)
+    if lower > upper:
+        raise InvalidInput(f"Expected {name}=({lower:g}, {upper:g}) with lower <= upper.")
+    return lower, upper

@@ -1,0 +1,58 @@
+"""The entry point `omit`, and what happens when something is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import omit
+from omit.cli import figure, privacy, verify
+from omit.errors import OmitError
+
+app = typer.Typer(
+    name="omit",
+    help=(
+        "If records are left out before a release, what privacy remains, "
+        "and how much noise may be saved?"
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(privacy.bound, name="bound")
+app.add_typer(privacy.calibrate, name="calibrate")
+app.add_typer(verify.app, name="verify")
+app.add_typer(figure.app, name="figure")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"omit {omit.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """If records are left out before a release, what privacy remains?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; a mistake in the input is one sentence and exit code 2."""
+    try:
+        app(args=None if arguments is None else list(arguments))
+    except OmitError as error:
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        sys.exit(130)

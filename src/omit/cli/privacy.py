@@ -1,0 +1,268 @@
+"""`omit bound` and `omit calibrate`: one command for each way to leave records out.
+
+Each way is one function below: its options are the command's options, and it returns the omission.
+The options that all commands share are added to it, once, by `_command`. Annotations are evaluated
+here, not kept as text, because they are what the options are made of.
+"""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from omit.guarantee import NoGuarantee
+    from omit.omissions.base import Omission
+
+bound = typer.Typer(help="What guarantee remains after records are left out.", no_args_is_help=True)
+calibrate = typer.Typer(
+    help="What guarantee the mechanism needs, so that the release has the target.",
+    no_args_is_help=True,
+)
+
+Epsilon = Annotated[float, typer.Option(help="Epsilon, at least 0.")]
+Delta = Annotated[float, typer.Option(help="Delta, in [0, 1).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def none() -> "Omission":
+    """Keep every record."""
+    return _by_name("none")
+
+
+def poisson(
+    rate: Annotated[
+        list[float],
+        typer.Option(help="Probability of keeping a record; repeat for several kinds of records."),
+    ],
+) -> "Omission":
+    """Poisson sampling: keep each record independently."""
+    return _by_name("poisson", rate=rate[0] if len(rate) == 1 else tuple(rate))
+
+
+def fixed_size(
+    size: Annotated[int, typer.Option(help="Records drawn.")],
+    population: Annotated[int, typer.Option(help="Records to draw from.")],
+) -> "Omission":
+    """Sampling a fixed number of records without replacement."""
+    return _by_name("fixed-size", size=size, population=population)
+
+
+def rule(
+    keep: Annotated[
+        tuple[float, float] | None, typer.Option(help="Suppress values outside this interval.")
+    ] = None,
+) -> "Omission":
+    """Suppression by a rule that was fixed beforehand and looks at one record at a time."""
+    return _by_name("rule", keep=keep)
+
+
+def stable(
+    sensitivity: Annotated[
+        int, typer.Option(help="By how many records the outputs of neighbours can differ.")
+    ],
+) -> "Omission":
+    """Deterministic suppression of known sensitivity."""
+    return _by_name("stable", sensitivity=sensitivity)
+
+
+def outlier_score(
+    m: Annotated[float, typer.Option("--m", help="Smallest probability of deletion.")],
+    M: Annotated[float, typer.Option("--M", help="Largest probability of deletion.")],
+    distance: Annotated[
+        str | None, typer.Option(help="Which distance makes the scores (privacy is the same).")
+    ] = None,
+    bound: Annotated[
+        str, typer.Option(help="'mixture' (proved, the default) or 'published' (Theorem 5.4).")
+    ] = "mixture",
+) -> "Omission":
+    """Delete records the more probably, the farther they are from the others."""
+    return _by_name("outlier-score", m=m, M=M, distance=distance, bound=bound)
+
+
+def outlier_threshold(
+    threshold: Annotated[float, typer.Option(help="Largest mean distance that is kept.")],
+) -> "Omission":
+    """Delete all records beyond a mean distance: leaves no guarantee, and shows why."""
+    return _by_name("outlier-threshold", threshold=threshold)
+
+
+def outlier_top(
+    share: Annotated[float, typer.Option(help="Share of the records to delete, up to 0.5.")],
+) -> "Omission":
+    """Delete the share of records farthest from the others: leaves no guarantee, and shows why."""
+    return _by_name("outlier-top", share=share)
+
+
+def _bound(
+    omission: "Omission",
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    neighbours: Annotated[
+        str | None, typer.Option(help="Neighbour relation: add-remove or replace.")
+    ] = None,
+    releases: Annotated[
+        int, typer.Option(help="How many such statistics are computed on the same sample.")
+    ] = 1,
+    rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
+    bounds: Annotated[
+        tuple[float, float] | None, typer.Option(help="Declared bounds of the values, if any.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    from omit import _validate
+    from omit.cli.output import Answer
+    from omit.guarantee import Guarantee
+    from omit.omissions.sample import Sample, compose
+
+    each = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    sample = Sample(omission)
+    count = _validate.positive_integer("releases", releases)
+    result: Guarantee | NoGuarantee = compose(*[sample.release(each)] * count)
+    if isinstance(result, Guarantee):
+        result = result.group(rows_per_person)
+    Answer.of_bound(omission, each, result, count, rows_per_person, bounds).show(json)
+
+
+def _calibrate(
+    omission: "Omission",
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    neighbours: Annotated[
+        str | None, typer.Option(help="Neighbour relation: add-remove or replace.")
+    ] = None,
+    releases: Annotated[
+        int, typer.Option(help="How many such statistics are computed on the same sample.")
+    ] = 1,
+    rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
+    json: Json = False,
+) -> None:
+    from omit import _validate
+    from omit.cli.output import Answer
+    from omit.guarantee import Guarantee
+
+    target = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    count = _validate.positive_integer("releases", releases)
+    found = omission.candidates(target.per_row(rows_per_person))
+    each = tuple(
+        Guarantee(base.epsilon / count, base.delta / count, base.neighbours)
+        if isinstance(base, Guarantee)
+        else base
+        for base in found
+    )
+    Answer.of_calibration(omission, target, each, count, rows_per_person).show(json)
+
+
+def independent(
+    before: Annotated[str, typer.Option(help="Deletion probabilities in D, as 0.1,0.2,...")],
+    after: Annotated[str, typer.Option(help="Those of the same records in D + y.")],
+    added: Annotated[float, typer.Option(help="Deletion probability of y in D + y.")],
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    json: Json = False,
+) -> None:
+    """One pair of databases under independent suppression: the exact loss."""
+    from omit.cli.output import show_pair
+    from omit.omissions.independent import IndependentPair
+
+    pair = IndependentPair(_numbers("before", before), _numbers("after", after), added)
+    show_pair("independent", {"exact": pair.loss(epsilon, delta)}, epsilon, delta, json)
+
+
+def subsets(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help=(
+                'JSON: {"database": [...], "record": ..., "without": [{"kept": [...], '
+                '"probability": p}, ...], "with_record": [...]}.'
+            )
+        ),
+    ],
+    epsilon: Epsilon,
+    delta: Delta = 0.0,
+    json: Json = False,
+) -> None:
+    """One pair of databases under any suppression, given by its distribution over subsets."""
+    from omit.cli.output import show_pair
+    from omit.cli.subsets_file import read_subset_pair
+
+    pair = read_subset_pair(file)
+    losses = {"exact": pair.exact(epsilon, delta)}
+    if pair.record not in pair.database:
+        losses["theorem-b.6"] = pair.theorem_b_6(epsilon, delta)
+        if pair.support_gap() is None:
+            losses["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
+    show_pair("subsets", losses, epsilon, delta, json, pair.lower_bound(epsilon))
+
+
+def _by_name(name: str, **parameters: Any) -> "Omission":
+    from omit.omissions.by_name import omission
+
+    return omission(name, **parameters)
+
+
+def _numbers(name: str, text: str) -> tuple[float, ...]:
+    from omit.errors import InvalidInput
+
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise InvalidInput(f"Expected {name} as numbers with commas, got {text!r}.") from error
+
+
+def _command(build: "Callable[..., Omission]", run: Callable[..., None]) -> Callable[..., None]:
+    """Return a function with the options of both that builds an omission and runs with it."""
+    building = inspect.signature(build).parameters
+    running = dict(list(inspect.signature(run).parameters.items())[1:])
+
+    def command(**options: Any) -> None:
+        omission = build(**{name: options[name] for name in building})
+        run(omission, **{name: options[name] for name in running})
+
+    parameters = sorted(
+        (
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in (*building.values(), *running.values())
+        ),
+        key=lambda parameter: parameter.default is not inspect.Parameter.empty,
+    )
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__doc__ = build.__doc__
+    command.__module__ = __name__
+    return command
+
+
+def _refuse(name: str) -> Callable[[], None]:
+    """Return a command that says why the design of that name has no bound here."""
+
+    def command() -> None:
+        _by_name(name)
+
+    command.__doc__ = "Recognised, and refused: says why."
+    return command
+
+
+for _build in (
+    none,
+    poisson,
+    fixed_size,
+    rule,
+    stable,
+    outlier_score,
+    outlier_threshold,
+    outlier_top,
+):
+    _name = _build.__name__.replace("_", "-")
+    bound.command(_name)(_command(_build, _bound))
+    calibrate.command(_name)(_command(_build, _calibrate))
+bound.command("independent")(independent)
+bound.command("subsets")(subsets)
+for _name in ("with-replacement", "stratified", "cluster", "systematic"):
+    for _group in (bound, calibrate):
+        _group.command(
+            _name, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+        )(_refuse(_name))

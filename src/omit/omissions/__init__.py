@@ -1,0 +1,1 @@
+"""Ways to leave records out, and what guarantee remains."""

@@ -1,0 +1,198 @@
+"""The contract of a way to leave records out.
+
+An omission `S` turns a database into a smaller one, at random or not. Its one statement is a
+function `epsilon -> epsilon'`: for *every* pure epsilon-DP mechanism `M`, the release `M(S(D))`
+is epsilon'-DP. Everything else follows.
+
+*The shift rule.* A mechanism is (epsilon, delta)-DP with epsilon > 0 exactly when the shifted
+measure `P + c`, `c = delta / (e^epsilon - 1)`, has neighbour ratios of at most `e^epsilon`. So
+what holds for pure DP holds for the shifted measure, and
+
+    M is (epsilon, delta)-DP  =>  M(S) is (epsilon', delta (e^epsilon' - 1)/(e^epsilon - 1))-DP.
+
+The proof is in the documentation ("The shift rule"); the tests hold it against a linear program.
+An (epsilon, delta) pair comes from one proof: epsilon of one theorem and delta of another are
+never combined.
+
+*To add an omission*, derive from `Omission` and write `epsilon_after`. What an omission does to
+data is no concern of its privacy, and an omission knows nothing of mechanisms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit._numeric import FloatArray, expm1_ratio, log_mix
+from omit.errors import Refused, Unattainable, WrongNeighbours
+from omit.guarantee import (
+    ADD_REMOVE,
+    Guarantee,
+    NoGuarantee,
+    NoNoiseNeeded,
+    Relation,
+    guarantee_if_any,
+    show_number,
+)
+from omit.omissions._inverse import invert_increasing, largest_not_above
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+# Where an omission does not state its slope at zero, a (0, delta)-DP mechanism is treated as
+# (this, delta)-DP, which it is too.
+_ALMOST_ZERO = 1e-9
+
+
+class PrivacyFloor(NamedTuple):
+    """What some mechanism with the base guarantee really loses: no bound can go below it."""
+
+    epsilon: float
+    delta: float
+
+
+class Omission(ABC):
+    """A way to leave records out before a release.
+
+    Subclasses state `epsilon_after`, and where they know it `slope_at_zero` and
+    `largest_keep_probability`; the relations they are defined for stand in `relations`.
+    """
+
+    relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE,)
+
+    @abstractmethod
+    def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
+        """Return epsilon' of the release for every pure epsilon of the mechanism.
+
+        Vectorised, and not decreasing in `epsilon`.
+        """
+
+    @property
+    def slope_at_zero(self) -> float | None:
+        """The derivative of `epsilon_after` at 0 if `epsilon_after(0) = 0`, or None if not stated.
+
+        It is the factor of delta for a mechanism that is (0, delta)-DP.
+        """
+        return None
+
+    @property
+    def largest_keep_probability(self) -> float:
+        """A probability with which some record of some database is kept, as large as is known.
+
+        It makes the lower bound; 0, where nothing is stated, makes none.
+        """
+        return 0.0
+
+    def epsilon_before(self, epsilon_after: ArrayLike) -> FloatArray:
+        """Return the largest epsilon of a mechanism whose release has `epsilon_after`.
+
+        `nan` where there is none, `inf` where any will do. Vectorised.
+        """
+        return invert_increasing(self.epsilon_after, epsilon_after)
+
+    def amplify(self, base: Guarantee) -> Guarantee | NoGuarantee:
+        """Return the guarantee of the release, if the mechanism alone has the guarantee `base`.
+
+        This is for one release on its own sample. Releases that share a sample go through
+        `Sample`, which composes them before they are amplified.
+
+        Raises
+        ------
+        WrongNeighbours
+            If the omission is not defined for the relation of `base`.
+        """
+        self._require_relation(base)
+        start = base.epsilon
+        if start == 0 and base.delta > 0 and self.slope_at_zero is None:
+            start = _ALMOST_ZERO
+        after = float(self.epsilon_after(start))
+        delta = base.delta * self._delta_factor(start, after) if base.delta else 0.0
+        return guarantee_if_any(after, delta, base.neighbours, str(self))
+
+    def calibrate(self, target: Guarantee) -> Guarantee | NoNoiseNeeded:
+        """Return the guarantee the mechanism alone must have, so that the release has `target`.
+
+        The inverse of `amplify`. Where several proofs give pairs that cannot be compared, this
+        is the one with the largest epsilon; `candidates` lists them all.
+
+        Raises
+        ------
+        Unattainable
+            If no mechanism, however noisy, reaches the target.
+        WrongNeighbours
+            If the omission is not defined for the relation of `target`.
+        """
+        return self.candidates(target)[0]
+
+    def candidates(self, target: Guarantee) -> tuple[Guarantee | NoNoiseNeeded, ...]:
+        """Return every base guarantee known to reach `target`, the largest epsilon first."""
+        self._require_relation(target)
+        epsilon = float(self.epsilon_before(target.epsilon))
+        if np.isnan(epsilon):
+            raise Unattainable(self._why_unattainable(target))
+        if np.isinf(epsilon):
+            return (NoNoiseNeeded(f"{self} keeps no record."),)
+        epsilon = largest_not_above(self.epsilon_after, epsilon, target.epsilon)
+        if not target.delta:
+            return (Guarantee(epsilon, 0.0, target.neighbours),)
+        factor = self._delta_factor(epsilon, target.epsilon)
+        return (self._base(epsilon, target, factor),)
+
+    def lower_bound(self, base: Guarantee) -> PrivacyFloor:
+        """Return what no proof can go below: Poisson sampling at the largest keep probability.
+
+        Some mechanism with the guarantee `base` loses this much (omitting records,
+        Proposition B.8), so this is not a guarantee but the limit of all guarantees.
+        """
+        keep = self.largest_keep_probability
+        return PrivacyFloor(float(log_mix(base.epsilon, keep)), base.delta * keep)
+
+    def bounds(self, epsilon: float) -> dict[str, float]:
+        """Return every bound on epsilon' that this omission knows, by name, the one used first."""
+        return {"epsilon": float(self.epsilon_after(epsilon))}
+
+    def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
+        """Return the bounds of the values that can be left, given the declared `bounds`."""
+        return bounds
+
+    def to_dp_event(self, event: DpEvent) -> DpEvent:
+        """Return dp-accounting's name for running `event` after this omission.
+
+        Raises
+        ------
+        Refused
+            If dp-accounting has no such event.
+        """
+        raise Refused(f"dp-accounting has no event that means {self}.")
+
+    def _delta_factor(self, epsilon: float, after: float) -> float:
+        """Return by what the shift rule multiplies delta."""
+        if epsilon > 0:
+            return float(expm1_ratio(after, epsilon))
+        return np.inf if self.slope_at_zero is None else self.slope_at_zero
+
+    def _base(self, epsilon: float, target: Guarantee, factor: float) -> Guarantee | NoNoiseNeeded:
+        """Return the base pair with this epsilon, given the factor of delta."""
+        if target.delta >= factor:
+            return NoNoiseNeeded(
+                f"with {self}, a release without any noise already has "
+                f"delta <= {factor:.4g} at epsilon = {show_number(target.epsilon)}."
+            )
+        return Guarantee(epsilon, target.delta / factor, target.neighbours)
+
+    def _require_relation(self, guarantee: Guarantee) -> None:
+        if guarantee.neighbours not in self.relations:
+            raise WrongNeighbours(
+                f"{self} has no bound under the relation {guarantee.neighbours}; "
+                f"state the guarantee under {' or '.join(self.relations)}."
+            )
+
+    def _why_unattainable(self, target: Guarantee) -> str:
+        floor = float(self.epsilon_after(0.0))
+        return (
+            f"{self} costs epsilon = {show_number(floor)} even if the mechanism ignores its input, "
+            f"so epsilon = {show_number(target.epsilon)} cannot be reached by adding noise."
+        )

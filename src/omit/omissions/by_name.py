@@ -1,0 +1,88 @@
+"""Omissions by the names that people type."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from omit.errors import InvalidInput, Refused
+from omit.omissions.base import Omission
+from omit.omissions.outlier_removal import ThresholdOutlierRemoval, TopOutlierRemoval
+from omit.omissions.outlier_score import OutlierScoreSuppression
+from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
+from omit.omissions.stable import RuleSuppression, StableSuppression
+
+OMISSIONS: Mapping[str, type[Omission]] = MappingProxyType(
+    {
+        "none": NoOmission,
+        "poisson": PoissonSampling,
+        "fixed-size": FixedSizeSampling,
+        "rule": RuleSuppression,
+        "stable": StableSuppression,
+        "outlier-score": OutlierScoreSuppression,
+        "outlier-threshold": ThresholdOutlierRemoval,
+        "outlier-top": TopOutlierRemoval,
+    }
+)
+
+_BUN = (
+    "Bun, Drechsler, Gaboardi, McMillan and Sarathy, 'Controlling privacy loss in sampling "
+    "schemes: an analysis of stratified and cluster sampling', arXiv:2007.12674"
+)
+_BALLE = (
+    "Balle, Barthe and Gaboardi, 'Privacy amplification by subsampling: tight analyses via "
+    "couplings and divergences', NeurIPS 2018"
+)
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "with-replacement": (
+            "Sampling with replacement can draw a record several times, so what remains depends "
+            f"on the mechanism's privacy for groups and not on epsilon alone ({_BALLE})."
+        ),
+        "stratified": (
+            "Stratified sampling usually lets the data decide how many records each stratum "
+            f"gives, which often amplifies nothing and can cost privacy ({_BUN})."
+        ),
+        "cluster": (
+            "Cluster sampling draws whole groups of records, so one record's presence shows in "
+            f"its group's, and amplification shrinks with the size of the groups ({_BUN})."
+        ),
+        "systematic": (
+            "Systematic sampling takes every k-th record of a list, so one record more shifts all "
+            f"that follow and can exchange the whole sample; on designs beyond uniform ones see "
+            f"{_BUN}."
+        ),
+    }
+)
+
+
+def omission(name: str, **parameters: Any) -> Omission:
+    """Return the omission of that name with these parameters.
+
+    Raises
+    ------
+    Refused
+        If the name is known and no valid bound is implemented for it; the message says why.
+    InvalidInput
+        If the name is unknown or the parameters do not fit.
+
+    Examples
+    --------
+    >>> omission("poisson", rate=0.1)
+    PoissonSampling(rate=0.1)
+    """
+    if name in REFUSED:
+        raise Refused(f"{REFUSED[name]} Use poisson or fixed-size sampling instead.")
+    if name not in OMISSIONS:
+        near = difflib.get_close_matches(name, [*OMISSIONS, *REFUSED], n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise InvalidInput(
+            f"Expected omission={name!r} to be one of: {', '.join(OMISSIONS)}.{hint}"
+        )
+    try:
+        return OMISSIONS[name](**parameters)
+    except TypeError as error:
+        raise InvalidInput(f"The parameters of {name} do not fit: {error}.") from error

@@ -1,0 +1,170 @@
+"""Removing outliers by a fixed threshold: the ways that leave no guarantee at all.
+
+Both strategies look at the mean distance of each record to all records of the database and delete
+those that are farthest. Adding or removing one record can then change the fate of all others, so
+their sensitivity grows with the database (omitting records, Propositions B.2 and B.3), and no
+(epsilon, delta) with delta < 1 holds for every mechanism that is private on its own. Each strategy
+produces the databases that show it, and runs itself on them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.errors import InvalidInput, Unattainable
+from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded
+from omit.omissions.base import Omission
+
+
+@dataclass(frozen=True)
+class RemovalWitness:
+    """Two neighbouring databases of two points at distance 1, and what is left of each.
+
+    A database is a pair of counts: how many records are at the first, how many at the second
+    point.
+    """
+
+    larger: tuple[int, int]
+    smaller: tuple[int, int]
+    left_of_larger: tuple[int, int]
+    left_of_smaller: tuple[int, int]
+
+    @property
+    def difference(self) -> int:
+        """By how many records the two outputs differ."""
+        pairs = zip(self.left_of_larger, self.left_of_smaller, strict=True)
+        return sum(abs(first - second) for first, second in pairs)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.larger[0]} + {self.larger[1]} records at two distant points leave "
+            f"{self.left_of_larger[0]} + {self.left_of_larger[1]}; with one record less, "
+            f"{self.smaller[0]} + {self.smaller[1]} leave "
+            f"{self.left_of_smaller[0]} + {self.left_of_smaller[1]}: "
+            f"{self.difference} records differ"
+        )
+
+
+class _OutlierRemoval(Omission):
+    """What the two strategies share: the witness, and the answer that follows from it."""
+
+    @abstractmethod
+    def left(self, first: int, second: int) -> tuple[int, int]:
+        """Return what is left of so many records at each of two points at distance 1."""
+
+    @abstractmethod
+    def _neighbours(self, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return a database of at least `size` records and its neighbour with one less."""
+
+    def witness(self, size: int = 1000) -> RemovalWitness:
+        """Return neighbouring databases of at least `size` records that end up far apart."""
+        larger, smaller = self._neighbours(_validate.positive_integer("size", size))
+        return RemovalWitness(larger, smaller, self.left(*larger), self.left(*smaller))
+
+    def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
+        """Return infinity, except for a mechanism that ignores its input."""
+        return np.where(as_array(epsilon) > 0, np.inf, 0.0)
+
+    def amplify(self, base: Guarantee) -> Guarantee | NoGuarantee:
+        """Return that there is no guarantee, with a witness.
+
+        Only a mechanism that ignores its input, (0, 0)-DP, keeps what it has.
+        """
+        self._require_relation(base)
+        if base.epsilon == base.delta == 0:
+            return base
+        witness = self.witness()
+        return NoGuarantee(f"{self} has unbounded sensitivity: {witness}.", witness)
+
+    def candidates(self, target: Guarantee) -> tuple[Guarantee | NoNoiseNeeded, ...]:
+        """Raise: no amount of noise makes up for it."""
+        self._require_relation(target)
+        raise Unattainable(
+            f"{self} has unbounded sensitivity, so no amount of noise gives a guarantee: "
+            f"{self.witness()}."
+        )
+
+
+@dataclass(frozen=True)
+class ThresholdOutlierRemoval(_OutlierRemoval):
+    """Delete every record whose mean distance to the database exceeds `threshold`.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> print(ThresholdOutlierRemoval(0.5).witness(10))
+    5 + 5 records at two distant points leave 5 + 5; with one record less, 5 + 4 leave 5 + 0: 5 ...
+    """
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        if not 0 < _validate.finite("threshold", self.threshold) < 1:
+            raise InvalidInput(f"Expected threshold={self.threshold} in (0, 1).")
+
+    def __str__(self) -> str:
+        return f"removal of records with a mean distance above {self.threshold:g}"
+
+    def left(self, first: int, second: int) -> tuple[int, int]:
+        """Return the counts of the points whose mean distance is within the threshold."""
+        size = first + second
+        limit = Fraction(self.threshold) * size
+        return (first if second <= limit else 0), (second if first <= limit else 0)
+
+    def _neighbours(self, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        threshold = Fraction(self.threshold)
+        # The second point's mean distance must be within the threshold among `size` records and
+        # beyond it among one less: at the latest after 1/threshold steps the size fits.
+        while True:
+            first = int(threshold * size)
+            if first > threshold * (size - 1) and size - first >= 2:
+                return (first, size - first), (first, size - first - 1)
+            size += 1
+
+
+@dataclass(frozen=True)
+class TopOutlierRemoval(_OutlierRemoval):
+    """Delete the given share of records with the largest mean distance, and all that tie.
+
+    Examples
+    --------
+    >>> print(TopOutlierRemoval(0.25).witness(10))
+    2 + 8 records at two distant points leave 0 + 8; with one record less, 1 + 8 leave 0 + 0: 8 ...
+    """
+
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0 < _validate.finite("share", self.share) <= 0.5:
+            raise InvalidInput(f"Expected share={self.share} in (0, 0.5].")
+
+    def __str__(self) -> str:
+        return f"removal of the top {self.share:.4g} of records by mean distance"
+
+    def left(self, first: int, second: int) -> tuple[int, int]:
+        """Return the counts after the farthest records, with all ties, are gone."""
+        deleted = int(Fraction(self.share) * (first + second))
+        if deleted == 0:
+            return first, second
+        if first == second:
+            return 0, 0
+        # The rarer point is the farther one.
+        if first < second:
+            return 0, (second if deleted <= first else 0)
+        return (first if deleted <= second else 0), 0
+
+    def _neighbours(self, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        share = Fraction(self.share)
+        # One record less must still delete as many, and the first point must stay the rarer one.
+        while True:
+            first = int(share * size)
+            if first >= 1 and int(share * (size - 1)) == first and 2 * first < size:
+                return (first, size - first), (first - 1, size - first)
+            size += 1

@@ -1,0 +1,206 @@
+"""Uniform sampling: the ways to leave records out whose amplification is known exactly.
+
+What is public here: the rate, the sample size and the population size. What is not: which records
+were drawn. A sample whose members are known amplifies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from numpy.typing import ArrayLike
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array, log_mix, log_unmix
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee, Relation
+from omit.omissions.base import Omission
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+
+def sampling_epsilon(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
+    """Return epsilon of a release on a uniform sample: `ln(1 + rate (e^epsilon - 1))`.
+
+    Examples
+    --------
+    >>> sampling_epsilon(1.0, [0.1, 0.5, 1.0])
+    array([0.15856508, 0.62011451, 1.        ])
+    """
+    return log_mix(_validate.epsilons(epsilon), _validate.positive_rates(rate))
+
+
+def sampling_base_epsilon(target: ArrayLike, rate: ArrayLike) -> FloatArray:
+    """Return the epsilon of the mechanism for which `sampling_epsilon` is `target`.
+
+    Examples
+    --------
+    >>> sampling_base_epsilon(1.0, [0.1, 0.5, 1.0])
+    array([2.9004771 , 1.48988013, 1.        ])
+    """
+    return log_unmix(_validate.epsilons(target), _validate.positive_rates(rate))
+
+
+@dataclass(frozen=True)
+class NoOmission(Omission):
+    """Keep every record; defined for every neighbour relation.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> NoOmission().amplify(Guarantee(1.0))
+    Guarantee(epsilon=1.0, delta=0.0, neighbours='add-remove')
+    """
+
+    def __str__(self) -> str:
+        return "no omission"
+
+    def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
+        """Return `epsilon`."""
+        return as_array(epsilon)
+
+    def epsilon_before(self, epsilon_after: ArrayLike) -> FloatArray:
+        """Return `epsilon_after`."""
+        return as_array(epsilon_after)
+
+    @property
+    def slope_at_zero(self) -> float:
+        """One: delta stays as it is."""
+        return 1.0
+
+    @property
+    def largest_keep_probability(self) -> float:
+        """One: every record is kept."""
+        return 1.0
+
+    def to_dp_event(self, event: DpEvent) -> DpEvent:
+        """Return the event itself."""
+        return event
+
+    def _require_relation(self, guarantee: Guarantee) -> None:
+        """Accept every relation."""
+
+
+class _UniformSampling(Omission):
+    """A sample in which the likeliest record is drawn with probability `largest_keep_probability`.
+
+    epsilon' = ln(1 + rate (e^epsilon - 1)), and by the shift rule delta' = rate delta (Li, Qardaji
+    and Su 2012; Balle, Barthe and Gaboardi 2018, who show that it is tight).
+    """
+
+    def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
+        """Return ln(1 + rate (e^epsilon - 1))."""
+        return sampling_epsilon(epsilon, self.largest_keep_probability)
+
+    def epsilon_before(self, epsilon_after: ArrayLike) -> FloatArray:
+        """Return ln(1 + (e^epsilon - 1) / rate)."""
+        return sampling_base_epsilon(epsilon_after, self.largest_keep_probability)
+
+    @property
+    def slope_at_zero(self) -> float:
+        """The rate."""
+        return self.largest_keep_probability
+
+
+@dataclass(frozen=True, init=False)
+class PoissonSampling(_UniformSampling):
+    """Keep each record independently, with a probability that no other record influences.
+
+    Defined under add-remove.
+
+    Parameters
+    ----------
+    rate : float or sequence of float
+        In (0, 1]. With several rates, one for each kind of record, the largest counts.
+    sampling_probability : float, optional
+        Another name for `rate`.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> PoissonSampling(rate=0.1).amplify(Guarantee(1.0, 1e-6))
+    Guarantee(epsilon=0.15856507874043, delta=1e-07, neighbours='add-remove')
+    >>> PoissonSampling(rate=0.1).calibrate(Guarantee(1.0))
+    Guarantee(epsilon=2.9004770978894, delta=0.0, neighbours='add-remove')
+    """
+
+    rate: float | tuple[float, ...]
+
+    def __init__(
+        self,
+        rate: float | Sequence[float] | None = None,
+        *,
+        sampling_probability: float | None = None,
+    ) -> None:
+        if (rate is None) == (sampling_probability is None):
+            raise InvalidInput("Expected either rate or sampling_probability.")
+        given = sampling_probability if rate is None else rate
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            if not given:
+                raise InvalidInput("Expected at least one rate.")
+            checked: float | tuple[float, ...] = tuple(
+                _validate.positive_rate(f"rate[{index}]", each) for index, each in enumerate(given)
+            )
+        else:
+            checked = _validate.positive_rate("rate", given)  # type: ignore[arg-type]
+        object.__setattr__(self, "rate", checked)
+
+    def __str__(self) -> str:
+        if isinstance(self.rate, tuple):
+            return f"Poisson sampling at rates up to {max(self.rate):g}"
+        return f"Poisson sampling at rate {self.rate:g}"
+
+    @property
+    def largest_keep_probability(self) -> float:
+        """The largest rate."""
+        return max(self.rate) if isinstance(self.rate, tuple) else self.rate
+
+    def to_dp_event(self, event: DpEvent) -> DpEvent:
+        """Return a `PoissonSampledDpEvent` at the largest rate."""
+        from dp_accounting import PoissonSampledDpEvent
+
+        return PoissonSampledDpEvent(self.largest_keep_probability, event)
+
+
+@dataclass(frozen=True)
+class FixedSizeSampling(_UniformSampling):
+    """Draw `size` of `population` records without replacement, every subset alike.
+
+    Defined under replace, where both numbers are public. Under add-remove the population size is
+    what must be hidden, and no bound of this form holds.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> FixedSizeSampling(size=10, population=100).amplify(Guarantee(2.0, neighbours="replace"))
+    Guarantee(epsilon=0.49402870804418, delta=0.0, neighbours='replace')
+    """
+
+    size: int
+    population: int
+
+    relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", _validate.positive_integer("size", self.size))
+        population = _validate.positive_integer("population", self.population)
+        object.__setattr__(self, "population", population)
+        if self.size > population:
+            raise InvalidInput(f"Expected size={self.size} to be at most population={population}.")
+
+    def __str__(self) -> str:
+        return f"sampling {self.size} of {self.population} records without replacement"
+
+    @property
+    def largest_keep_probability(self) -> float:
+        """The share that is drawn."""
+        return self.size / self.population
+
+    def to_dp_event(self, event: DpEvent) -> DpEvent:
+        """Return a `SampledWithoutReplacementDpEvent`."""
+        from dp_accounting import SampledWithoutReplacementDpEvent
+
+        return SampledWithoutReplacementDpEvent(self.population, self.size, event)

@@ -1,0 +1,473 @@
+"""Any suppression at all, for one pair of databases, given by its distribution over subsets.
+
+For `D` and `D' = D + y` a suppression is two distributions: what is left of `D`, and what is left
+of `D'`. Three answers to what the pair loses under every (epsilon, delta)-DP mechanism:
+
+- `theorem_5_3` and `theorem_b_6` of the omitting-records paper, closed forms and upper bounds;
+- `exact`, the linear program over all mechanisms, for small databases.
+
+The linear program: the probability `g(C)` that a pure epsilon-DP mechanism answers in a given set
+may be any positive function whose ratio between neighbours is at most `e^epsilon` (small multiples
+of it are probabilities of a one-bit mechanism), and such a function on the subsets of `D'` extends
+to all databases. So the largest ratio of the two expectations is a linear-fractional program.
+
+A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, expm1_ratio
+from omit.errors import InvalidInput
+
+Subset: TypeAlias = tuple[Hashable, ...]
+Assignment: TypeAlias = Mapping[Any, Any]
+
+# Beyond these the linear program is too large, or its coefficients too far apart to be solved.
+LARGEST_PROGRAM = 4096
+LARGEST_PROGRAM_EPSILON = 12.0
+
+_SUM_TOLERANCE = 1e-9
+
+
+class PairLoss(NamedTuple):
+    """What one pair of databases loses, in both directions.
+
+    `presence` bounds the output on `D + y` by that on `D`, `absence` the other way round; each
+    has the delta of its own proof.
+    """
+
+    presence: float
+    presence_delta: float
+    absence: float
+    absence_delta: float
+
+    @property
+    def epsilon(self) -> float:
+        """The larger epsilon of the two directions."""
+        return max(self.presence, self.absence)
+
+    @property
+    def delta(self) -> float:
+        """The larger delta of the two directions."""
+        return max(self.presence_delta, self.absence_delta)
+
+    @classmethod
+    def by_shift_rule(
+        cls, presence: float, absence: float, epsilon: float, delta: float
+    ) -> PairLoss:
+        """Return the loss with the deltas that follow from the two pure epsilons.
+
+        Examples
+        --------
+        >>> PairLoss.by_shift_rule(1.5, 0.5, epsilon=1.0, delta=1e-6).delta
+        2.02626193949...e-06
+        """
+        if not delta:
+            return cls(presence, 0.0, absence, 0.0)
+        if epsilon == 0:
+            raise InvalidInput(
+                "Expected epsilon > 0 where delta > 0: for one pair of databases, delta is known "
+                "at a positive epsilon only."
+            )
+        deltas = delta * expm1_ratio([presence, absence], epsilon)
+        return cls(presence, float(deltas[0]), absence, float(deltas[1]))
+
+
+@dataclass(frozen=True)
+class SubsetPair:
+    """What a suppression leaves of `D`, and what it leaves of `D` with one record more.
+
+    Make it with `from_distributions`, which checks everything.
+
+    Examples
+    --------
+    >>> pair = SubsetPair.from_distributions(
+    ...     database="a",
+    ...     record="y",
+    ...     without={"": 0.5, "a": 0.5},
+    ...     with_record={"": 0.25, "a": 0.25, "y": 0.25, "ay": 0.25},
+    ... )
+    >>> round(pair.exact(1.0).epsilon, 9), round(pair.theorem_5_3(1.0).epsilon, 9)
+    (0.620114507, 0.620114507)
+    """
+
+    database: Subset
+    record: Hashable
+    without: Mapping[Subset, float]
+    with_record: Mapping[Subset, float]
+
+    @classmethod
+    def from_distributions(
+        cls,
+        database: Iterable[Hashable],
+        record: Hashable,
+        without: Mapping[Any, float],
+        with_record: Mapping[Any, float],
+    ) -> SubsetPair:
+        """Return the pair, with every subset brought into one order.
+
+        Parameters
+        ----------
+        database : iterable
+            The records of `D`. Equal records are allowed.
+        record : hashable
+            The record that `D'` has more.
+        without, with_record : mapping
+            For each possible output, as an iterable of records, its probability.
+
+        Raises
+        ------
+        InvalidInput
+            If a probability is not one, a distribution does not sum to 1, or an output is not a
+            part of its database.
+        """
+        smaller = in_order(database)
+        larger = in_order((*smaller, record))
+        return cls(
+            smaller,
+            record,
+            _distribution("without", without, smaller),
+            _distribution("with_record", with_record, larger),
+        )
+
+    def support_gap(self) -> Subset | None:
+        """Return a subset of `D` at which the support condition fails, or None if it holds.
+
+        The condition of Theorem 5.3: a subset `C` of `D` can be left of `D` exactly when `C` or
+        `C + y` can be left of `D'`.
+        """
+        possible, reachable = set(self.without), set(self._reachable())
+        gaps = sorted(possible ^ reachable, key=lambda subset: (len(subset), repr(subset)))
+        return gaps[0] if gaps else None
+
+    def theorem_5_3(self, epsilon: float, delta: float = 0.0) -> PairLoss:
+        """Return the bound of Theorem 5.3 (with the logarithm that its statement lacks).
+
+        Raises
+        ------
+        InvalidInput
+            If the support condition fails, or the added record is equal to one of `D`.
+        """
+        self._require_record_apart()
+        gap = self.support_gap()
+        if gap is not None:
+            raise InvalidInput(
+                f"Theorem 5.3 needs the support condition, which fails at the subset {list(gap)}; "
+                "Theorem B.6 and the exact linear program do without it."
+            )
+        identity = {subset: subset for subset in self.without}
+        return self.theorem_b_6(epsilon, delta, identity, identity)
+
+    def theorem_b_6(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        from_without: Assignment | None = None,
+        from_with: Assignment | None = None,
+    ) -> PairLoss:
+        """Return the bound of Theorem B.6 for a choice of assignments.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            The guarantee of the mechanism.
+        from_without : mapping, optional
+            For every possible output `C` on `D`, a subset `C*` of `D` such that `C*` or `C* + y` is
+            possible on `D'`.
+        from_with : mapping, optional
+            For every such `C*`, a possible output on `D`.
+            Both default to the nearest subset, itself where possible.
+
+        Raises
+        ------
+        InvalidInput
+            If an assignment leaves its range, or the added record is equal to one of `D`.
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        self._require_record_apart()
+        reachable = self._reachable()
+        forward = _assignment("from_without", from_without, self.without, reachable)
+        backward = _assignment("from_with", from_with, reachable, self.without)
+        growth = math.exp(epsilon)
+        # For each target: the weight pulled onto it, and the delta of pulling it there.
+        pulled: dict[Subset, float] = {}
+        absence_delta = presence_delta = 0.0
+        for subset, target in forward.items():
+            steps = distance(subset, target)
+            weight = self.without[subset]
+            pulled[target] = pulled.get(target, 0.0) + growth**steps * weight
+            absence_delta += _geometric_sum(growth, steps) * weight
+        absence = 0.0
+        for target, weight in pulled.items():
+            plain, added = reachable[target]
+            denominator = plain + added / growth
+            absence = max(absence, weight / denominator)
+            absence_delta += weight * (added / growth) / denominator
+        pulled = {}
+        for subset, target in backward.items():
+            plain, added = reachable[subset]
+            steps = distance(subset, target)
+            pulled[target] = pulled.get(target, 0.0) + growth**steps * (plain + growth * added)
+            presence_delta += _geometric_sum(growth, steps) * plain
+            presence_delta += _geometric_sum(growth, steps + 1) * added
+        presence = max(weight / self.without[target] for target, weight in pulled.items())
+        return PairLoss(
+            math.log(presence), delta * presence_delta, math.log(absence), delta * absence_delta
+        )
+
+    def exact(self, epsilon: float, delta: float = 0.0) -> PairLoss:
+        """Return the exact loss, over all pure epsilon-DP mechanisms, by linear programming.
+
+        The deltas follow by the shift rule.
+
+        Raises
+        ------
+        InvalidInput
+            If the program would be too large, or epsilon too large to solve it reliably.
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        program = _Program.of(self, epsilon)
+        return PairLoss.by_shift_rule(
+            math.log(program.largest_ratio(self.with_record, self.without)),
+            math.log(program.largest_ratio(self.without, self.with_record)),
+            epsilon,
+            delta,
+        )
+
+    def exact_delta(self, epsilon: float, delta: float, epsilon_after: float) -> float:
+        """Return the smallest delta' such that the pair loses at most (epsilon_after, delta').
+
+        Over all (epsilon, delta)-DP mechanisms and both directions, by linear programming.
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        program = _Program.of(self, epsilon)
+        growth = math.exp(_validate.epsilon(epsilon_after, "epsilon_after"))
+        return max(
+            program.largest_excess(self.with_record, self.without, growth, delta),
+            program.largest_excess(self.without, self.with_record, growth, delta),
+        )
+
+    def lower_bound(self, epsilon: float) -> float:
+        """Return the epsilon below which no bound for this pair can go (Proposition B.8).
+
+        It is that of Poisson sampling at the probability with which the added record is kept.
+        """
+        copies = self.database.count(self.record)
+        kept = sum(
+            weight
+            for subset, weight in self.with_record.items()
+            if subset.count(self.record) > copies
+        )
+        return math.log1p(math.expm1(_validate.epsilon(epsilon)) * kept)
+
+    def _require_record_apart(self) -> None:
+        if self.record in self.database:
+            raise InvalidInput(
+                f"Theorems 5.3 and B.6 tell the added record {self.record!r} from the others; "
+                "give equal records different names, or use the exact linear program."
+            )
+
+    def _reachable(self) -> dict[Subset, tuple[float, float]]:
+        """Return each `C` of `D` such that `D'` leaves `C` or `C + y`, with both probabilities."""
+        found: dict[Subset, tuple[float, float]] = {}
+        for subset, weight in self.with_record.items():
+            if self.record in subset:
+                index = subset.index(self.record)
+                rest = subset[:index] + subset[index + 1 :]
+                found[rest] = (found.get(rest, (0.0, 0.0))[0], weight)
+            else:
+                found[subset] = (weight, found.get(subset, (0.0, 0.0))[1])
+        return found
+
+
+def in_order(records: Iterable[Hashable]) -> Subset:
+    """Return a multiset as a tuple in a fixed order."""
+    return tuple(sorted(records, key=lambda record: (str(type(record)), repr(record))))
+
+
+def distance(first: Subset, second: Subset) -> int:
+    """Return the number of records to add and remove to get from one multiset to the other.
+
+    Examples
+    --------
+    >>> distance(("a", "a", "b"), ("a", "c"))
+    3
+    """
+    difference = Counter(first)
+    difference.subtract(Counter(second))
+    return sum(abs(count) for count in difference.values())
+
+
+@dataclass(frozen=True)
+class _Program:
+    """The linear programs over all mechanisms on the parts of one database."""
+
+    index: Mapping[Subset, int]
+    steps: tuple[tuple[int, int], ...]
+    growth: float
+
+    @classmethod
+    def of(cls, pair: SubsetPair, epsilon: float) -> _Program:
+        larger = in_order((*pair.database, pair.record))
+        parts = math.prod(count + 1 for count in Counter(larger).values())
+        if parts > LARGEST_PROGRAM:
+            raise InvalidInput(
+                f"The exact linear program takes databases with up to {LARGEST_PROGRAM} different "
+                f"parts, and this one has {parts}; use a closed form or a smaller database."
+            )
+        if epsilon > LARGEST_PROGRAM_EPSILON:
+            raise InvalidInput(
+                f"The exact linear program is reliable up to epsilon = {LARGEST_PROGRAM_EPSILON:g},"
+                f" got {epsilon:g}; use a closed form."
+            )
+        index = {subset: number for number, subset in enumerate(_parts(larger))}
+        steps = tuple(
+            (number, index[in_order((*subset, record))])
+            for subset, number in index.items()
+            for record in dict.fromkeys(larger)
+            if in_order((*subset, record)) in index
+        )
+        return cls(index, steps, math.exp(epsilon))
+
+    def largest_ratio(
+        self, numerator: Mapping[Subset, float], denominator: Mapping[Subset, float]
+    ) -> float:
+        """Return the largest ratio of the two expectations of a function with bounded ratios."""
+        constraints = self._differences(self.growth)
+        value = self._maximise(
+            self._weights(numerator),
+            constraints,
+            np.zeros(len(constraints)),
+            equal=self._weights(denominator),
+            bounds=(0, None),
+        )
+        return max(value, 1.0)
+
+    def largest_excess(
+        self,
+        first: Mapping[Subset, float],
+        second: Mapping[Subset, float],
+        growth_after: float,
+        delta: float,
+    ) -> float:
+        """Return the largest `E[g] - growth_after E'[g]` over one-bit mechanisms."""
+        plain = self._differences(self.growth)
+        limits = np.full(len(plain), delta)
+        # The complement of the answer obeys the same inequalities, with the roles exchanged.
+        complement_limits = limits + self.growth - 1
+        swapped = self._differences(self.growth, complement=True)
+        value = self._maximise(
+            self._weights(first) - growth_after * self._weights(second),
+            np.vstack([plain, swapped]),
+            np.concatenate([limits, complement_limits]),
+            equal=None,
+            bounds=(0, 1),
+        )
+        return max(value, 0.0)
+
+    def _weights(self, distribution: Mapping[Subset, float]) -> FloatArray:
+        weights = np.zeros(len(self.index))
+        for subset, probability in distribution.items():
+            weights[self.index[subset]] = probability
+        return weights
+
+    def _differences(self, growth: float, complement: bool = False) -> FloatArray:
+        """Return rows `g(C) - growth g(C')`, or those of the complement, for all neighbours."""
+        rows = np.zeros((2 * len(self.steps), len(self.index)))
+        for number, (smaller, larger) in enumerate(self.steps):
+            for row, (first, second) in enumerate(((smaller, larger), (larger, smaller))):
+                rows[2 * number + row, first] = -1.0 if complement else 1.0
+                rows[2 * number + row, second] = growth if complement else -growth
+        return rows
+
+    @staticmethod
+    def _maximise(
+        objective: FloatArray,
+        rows: FloatArray,
+        limits: FloatArray,
+        equal: FloatArray | None,
+        bounds: tuple[float, float | None],
+    ) -> float:
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix
+
+        solution = linprog(
+            -objective,
+            A_ub=csr_matrix(rows),
+            b_ub=limits,
+            A_eq=None if equal is None else equal[None, :],
+            b_eq=None if equal is None else [1.0],
+            bounds=bounds,
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if not solution.success:
+            raise InvalidInput(f"The exact linear program could not be solved: {solution.message}")
+        return float(-solution.fun)
+
+
+def _parts(database: Subset) -> Iterator[Subset]:
+    """Yield every multiset contained in the database."""
+    counts = Counter(database)
+    for chosen in itertools.product(*(range(count + 1) for count in counts.values())):
+        yield in_order(
+            itertools.chain.from_iterable(
+                itertools.repeat(record, count)
+                for record, count in zip(counts, chosen, strict=True)
+            )
+        )
+
+
+def _distribution(name: str, given: Mapping[Any, float], whole: Subset) -> dict[Subset, float]:
+    """Return the possible outputs in one order, after all checks."""
+    available = Counter(whole)
+    distribution: dict[Subset, float] = {}
+    for kept, weight in given.items():
+        subset = in_order(kept)
+        probability = _validate.probability(f"{name}[{list(subset)}]", weight)
+        if Counter(subset) - available:
+            raise InvalidInput(f"Expected {name}[{list(subset)}] to be a part of {list(whole)}.")
+        if probability:
+            distribution[subset] = distribution.get(subset, 0.0) + probability
+    total = math.fsum(distribution.values())
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise InvalidInput(f"Expected the probabilities of {name} to sum to 1, got {total:.12g}.")
+    return {subset: weight / total for subset, weight in distribution.items()}
+
+
+def _assignment(
+    name: str, given: Assignment | None, domain: Iterable[Subset], image: Iterable[Subset]
+) -> dict[Subset, Subset]:
+    """Return a checked assignment, by default to the nearest subset of the image."""
+    targets = list(image)
+    if given is None:
+        return {
+            subset: min(targets, key=lambda target: (distance(subset, target), repr(target)))
+            for subset in domain
+        }
+    ordered = {in_order(subset): in_order(target) for subset, target in given.items()}
+    assigned: dict[Subset, Subset] = {}
+    for subset in domain:
+        if subset not in ordered:
+            raise InvalidInput(f"Expected {name} to say where {list(subset)} goes.")
+        if ordered[subset] not in targets:
+            raise InvalidInput(
+                f"Expected {name} to send {list(subset)} to a possible output, "
+                f"not to {list(ordered[subset])}."
+            )
+        assigned[subset] = ordered[subset]
+    return assigned
+
+
+def _geometric_sum(ratio: float, terms: int) -> float:
+    return math.fsum(ratio**power for power in range(terms))

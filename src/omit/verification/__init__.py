@@ -1,0 +1,1 @@
+"""Checks of the theorems by independent computation, as a feature for users."""

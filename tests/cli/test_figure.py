@@ -1,0 +1,47 @@
+"""`omit figure`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+BEGINNINGS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("ending", BEGINNINGS)
+def test_the_privacy_figure_is_written_in_every_format(
+    omit_command: Omit, tmp_path: Path, ending: str
+) -> None:
+    file = tmp_path / "new folder" / f"privacy.{ending}"
+    file = Path(str(file).replace(" ", "-"))
+    assert omit_command(f"figure privacy --epsilon 1 --output {file}").code == 0
+    assert file.read_bytes().startswith(BEGINNINGS[ending])
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    "words", ["--output privacy.gif", "--output privacy", "--epsilon -1", "--epsilon nan"]
+)
+def test_what_cannot_be_drawn_is_one_sentence(
+    omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = omit_command(f"figure privacy {words}")
+    assert run.code == 2
+    assert run.err.startswith("Error: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_where_a_folder_should_be_keeps_its_content(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    run = omit_command(f"figure privacy --epsilon 1 --output {tmp_path}/taken/privacy.svg")
+    assert run.code == 2
+    assert "Cannot write" in run.err
+    assert (tmp_path / "taken").read_text() == "mine"

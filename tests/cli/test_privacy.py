@@ -1,0 +1,231 @@
+"""`omit bound` and `omit calibrate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+
+
+def answer(run: Run) -> dict[str, Any]:
+    assert run.code == 0, run.err
+    content = json.loads(run.out)
+    assert {"epsilon", "delta", "neighbours"} <= content.keys()
+    return content  # type: ignore[no-any-return]
+
+
+def test_a_poisson_sample_amplifies_and_is_calibrated_back(omit_command: Omit) -> None:
+    assert (
+        "(0.1585650787, 0)-DP under add-remove"
+        in omit_command("bound poisson --rate 0.1 --epsilon 1").out
+    )
+    assert "(2.9004770979, 0)-DP" in omit_command("calibrate poisson --rate 0.1 --epsilon 1").out
+
+
+def test_outlier_scores_show_both_bounds(omit_command: Omit) -> None:
+    words = "bound outlier-score --m 0.1 --M 0.2 --epsilon 0.25"
+    shown = omit_command(words).out
+    assert "(0.2323698373, 0)-DP" in shown
+    assert "1.2047517204" in shown
+    content = answer(omit_command(f"{words} --json"))
+    assert content["epsilon"] == pytest.approx(0.2323698373, abs=6e-11)
+    assert content["neighbours"] == "add-remove"
+    assert content["bounds"] == {
+        "mixture": pytest.approx(0.2323698373, abs=6e-11),
+        "published": pytest.approx(1.2047517204, abs=6e-11),
+    }
+    published = answer(omit_command(f"{words} --bound published --json"))
+    assert published["epsilon"] == pytest.approx(1.2047517204, abs=6e-11)
+
+
+def test_an_unattainable_target_says_why_and_exits_with_two(omit_command: Omit) -> None:
+    words = "calibrate outlier-score --m 0.1 --M 0.3 --epsilon 1"
+    run = omit_command(f"{words} --bound published")
+    assert (run.code, run.out) == (2, "")
+    assert "cannot be reached" in run.err
+    assert answer(omit_command(f"{words} --json"))["epsilon"] == pytest.approx(0.9335350721)
+
+
+def test_every_candidate_is_listed_where_delta_matters(omit_command: Omit) -> None:
+    content = answer(
+        omit_command("calibrate outlier-score --m 0.5 --M 0.6 --epsilon 1 --delta 1e-6 --json")
+    )
+    assert [candidate["epsilon"] for candidate in content["candidates"]] == [
+        pytest.approx(1.4812965, abs=1e-6),
+        pytest.approx(1.3619805, abs=1e-6),
+    ]
+
+
+@pytest.mark.parametrize(
+    "omission",
+    [
+        "none",
+        "poisson --rate 0.1 --rate 0.3",
+        "fixed-size --size 10 --population 100",
+        "rule --keep 0 100",
+        "stable --sensitivity 2",
+        "outlier-score --m 0.1 --M 0.2",
+    ],
+)
+def test_every_omission_can_be_bounded_and_calibrated(omit_command: Omit, omission: str) -> None:
+    base = answer(omit_command(f"calibrate {omission} --epsilon 1 --delta 1e-6 --json"))
+    back = answer(
+        omit_command(
+            f"bound {omission} --epsilon {base['epsilon']!r} --delta {base['delta']!r} --json"
+        )
+    )
+    assert back["epsilon"] == pytest.approx(1.0)
+    assert back["delta"] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize(
+    "omission", ["outlier-threshold --threshold 0.5", "outlier-top --share 0.1"]
+)
+def test_outlier_removal_answers_that_there_is_no_guarantee(
+    omit_command: Omit, omission: str
+) -> None:
+    content = answer(omit_command(f"bound {omission} --epsilon 1 --json"))
+    assert content["epsilon"] is None
+    assert content["answer"] == "no guarantee"
+    assert set(content["witness"]) == {"larger", "smaller", "left_of_larger", "left_of_smaller"}
+    assert "records differ" in omit_command(f"bound {omission} --epsilon 1").out
+    assert omit_command(f"calibrate {omission} --epsilon 1").code == 2
+
+
+@pytest.mark.parametrize("name", ["with-replacement", "stratified", "cluster", "systematic"])
+@pytest.mark.parametrize("command", ["bound", "calibrate"])
+def test_designs_that_are_refused_say_why(omit_command: Omit, command: str, name: str) -> None:
+    run = omit_command(f"{command} {name} --rate 0.1 --epsilon 1")
+    assert (run.code, run.out) == (2, "")
+    assert "Use poisson or fixed-size" in run.err
+
+
+def test_two_statistics_on_one_sample_compose_first(omit_command: Omit) -> None:
+    words = "fixed-size --size 10 --population 100"
+    run = omit_command(f"bound {words} --epsilon 1 --releases 2 --json")
+    assert answer(run)["epsilon"] == pytest.approx(0.494, abs=5e-4)
+    each = answer(omit_command(f"calibrate {words} --epsilon 0.494028708 --releases 2 --json"))
+    assert each["epsilon"] == pytest.approx(1.0, abs=1e-8)
+
+
+def test_several_rows_per_person_cost_group_privacy(omit_command: Omit) -> None:
+    run = omit_command("bound none --epsilon 0.5 --delta 1e-6 --rows-per-person 3")
+    assert "(1.5, 5.367003099e-06)-DP" in run.out
+    back = answer(omit_command("calibrate none --epsilon 1.5 --rows-per-person 3 --json"))
+    assert back["epsilon"] == pytest.approx(0.5)
+
+
+def test_a_rule_shows_what_is_left_of_the_bounds(omit_command: Omit) -> None:
+    words = "bound rule --keep 0 100 --bounds 0 125 --epsilon 1"
+    assert "noise of a sum is 0.8 times as large" in omit_command(words).out
+    assert answer(omit_command(f"{words} --json"))["bounds_left"] == [0, 100]
+    assert omit_command("bound rule --keep 300 400 --bounds 0 125 --epsilon 1").code == 2
+
+
+def test_a_small_sample_needs_no_noise_and_says_so(omit_command: Omit) -> None:
+    words = "calibrate poisson --rate 0.01 --epsilon 1 --delta 0.05"
+    assert "no noise needed" in omit_command(words).out
+    assert answer(omit_command(f"{words} --json"))["answer"] == "no noise needed"
+
+
+def test_one_pair_of_databases_is_not_called_a_guarantee(omit_command: Omit) -> None:
+    words = "bound independent --before 0.1 --after 0.2 --added 0.3 --epsilon 1"
+    assert "is not a guarantee" in omit_command(words).out
+    assert "not a guarantee" in answer(omit_command(f"{words} --json"))["scope"]
+
+
+def subsets_file(folder: Path, **changes: object) -> Path:
+    content: dict[str, object] = {
+        "database": ["a"],
+        "record": "y",
+        "without": [{"kept": [], "probability": 0.5}, {"kept": ["a"], "probability": 0.5}],
+        "with_record": [{"kept": ["a"], "probability": 0.5}, {"kept": ["y"], "probability": 0.5}],
+    }
+    file = folder / "suppression.json"
+    file.write_text(json.dumps({**content, **changes}))
+    return file
+
+
+def test_a_suppression_from_a_file_shows_the_exact_value_beside_the_theorems(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    content = answer(omit_command(f"bound subsets {subsets_file(tmp_path)} --epsilon 1 --json"))
+    bounds = content["bounds"]
+    assert bounds["exact"] <= bounds["theorem-5.3"] + 1e-9
+    assert bounds["exact"] >= content["lower_bound"] - 1e-9
+    assert "theorem-b.6" in omit_command(f"bound subsets {subsets_file(tmp_path)} --epsilon 1").out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"without": [{"kept": ["a"], "probability": 0.9}]}, "sum to 1"),
+        ({"without": [{"kept": ["b"], "probability": 1.0}]}, "part of"),
+        ({"without": 3}, "lists of"),
+        ({"database": None}, "lists of"),
+        ({"without": [{"kept": [["a"]], "probability": 1.0}]}, "lists of"),
+    ],
+)
+def test_a_file_that_is_no_suppression_is_a_sentence(
+    omit_command: Omit, tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    run = omit_command(f"bound subsets {subsets_file(tmp_path, **changes)} --epsilon 1")
+    assert (run.code, run.out) == (2, "")
+    assert message in run.err
+    assert run.err.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(omit_command: Omit, tmp_path: Path) -> None:
+    assert "Cannot read" in omit_command(f"bound subsets {tmp_path}/none.json --epsilon 1").err
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(b"\xff{")
+    assert "JSON in UTF-8" in omit_command(f"bound subsets {broken} --epsilon 1").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "bound poisson --rate 0.1 --epsilon -1",
+        "bound poisson --rate 0.1 --epsilon nan",
+        "bound poisson --rate 0.1 --epsilon inf",
+        "bound poisson --rate 0.1 --epsilon 1 --delta 1",
+        "bound poisson --rate 0.1 --epsilon 1 --delta -0.1",
+        "bound poisson --rate 0 --epsilon 1",
+        "bound poisson --rate 1.5 --epsilon 1",
+        "bound poisson --rate 0.1 --epsilon 1 --neighbours replace",
+        "bound poisson --rate 0.1 --epsilon 1 --neighbours bounded",
+        "bound poisson --rate 0.1 --epsilon 1 --releases 0",
+        "bound poisson --rate 0.1 --epsilon 1 --rows-per-person 0",
+        "bound fixed-size --size 10 --population 100 --epsilon 1 --neighbours add-remove",
+        "bound fixed-size --size 101 --population 100 --epsilon 1",
+        "bound stable --sensitivity 0 --epsilon 1",
+        "bound outlier-score --m 0.3 --M 0.2 --epsilon 1",
+        "bound outlier-score --m 0.3 --M 1.2 --epsilon 1",
+        "bound outlier-score --m 0 --M 0.2 --epsilon 1 --bound published",
+        "bound outlier-score --m 0.1 --M 0.2 --epsilon 1 --bound tight",
+        "bound outlier-threshold --threshold 1 --epsilon 1",
+        "bound outlier-top --share 0.7 --epsilon 1",
+        "bound independent --before 0.1,x --after 0.1 --added 0.1 --epsilon 1",
+        "bound independent --before 0.1 --after 0.1,0.2 --added 0.1 --epsilon 1",
+        "bound independent --before 0.1 --after 0.1 --added 0.1 --epsilon 0 --delta 0.1",
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: str) -> None:
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith("Error: ")
+    assert run.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["bound poisson --epsilon 1", "bound poisson --rate x --epsilon 1", "bound unheard-of"]
+)
+def test_missing_and_unknown_words_exit_with_two(omit_command: Omit, words: str) -> None:
+    assert omit_command(words).code == 2

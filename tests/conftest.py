@@ -1,0 +1,37 @@
+"""Settings and fixtures that all tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from hypothesis import settings
+
+from omit.cli.main import main
+
+# The same examples in every run: a failure is a fact about the change, not about luck.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
+
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def omit_command(capsys: pytest.CaptureFixture[str]) -> Callable[[str], Run]:
+    """Return a function that runs `omit` with the given words."""
+
+    def run(words: str) -> Run:
+        code = 0
+        try:
+            main(words.split())
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        captured = capsys.readouterr()
+        return Run(code, captured.out, captured.err)
+
+    return run

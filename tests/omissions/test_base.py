@@ -1,0 +1,140 @@
+"""What holds for every omission, built in or written by a user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+
+from omit import (
+    FixedSizeSampling,
+    Guarantee,
+    NoGuarantee,
+    NoNoiseNeeded,
+    NoOmission,
+    Omission,
+    OutlierScoreSuppression,
+    PoissonSampling,
+    RuleSuppression,
+    StableSuppression,
+    Unattainable,
+)
+from omit._numeric import FloatArray, as_array
+
+rates = st.floats(1e-6, 1)
+ordered = st.tuples(st.floats(0.001, 0.999), st.floats(0.001, 0.999)).map(sorted)
+
+
+def scores(bound: str) -> st.SearchStrategy[Omission]:
+    return ordered.map(lambda mM: OutlierScoreSuppression(mM[0], mM[1], bound=bound))  # type: ignore[arg-type]
+
+
+omissions = st.one_of(
+    st.just(NoOmission()),
+    rates.map(lambda rate: PoissonSampling(rate=rate)),
+    st.integers(1, 100).map(lambda size: FixedSizeSampling(size=size, population=100)),
+    st.just(RuleSuppression()),
+    st.integers(1, 5).map(StableSuppression),
+    scores("mixture"),
+    scores("published"),
+)
+
+
+@dataclass(frozen=True)
+class SquareRootSuppression(Omission):
+    """A user's own: states one function and nothing else."""
+
+    def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
+        return as_array(epsilon) / 2 + as_array(epsilon) ** 2
+
+
+@given(omissions, st.floats(0, 10), st.floats(0, 0.3))
+def test_calibration_is_the_inverse_of_amplification(
+    omission: Omission, epsilon: float, delta: float
+) -> None:
+    target = Guarantee(epsilon, delta, omission.relations[0])
+    try:
+        base = omission.calibrate(target)
+    except Unattainable:
+        assert float(omission.epsilon_after(0.0)) > 0
+        return
+    if isinstance(base, NoNoiseNeeded):
+        return
+    again = omission.amplify(base)
+    assert isinstance(again, Guarantee)
+    assert again.epsilon == pytest.approx(epsilon, rel=1e-9, abs=1e-300)
+    assert again.delta == pytest.approx(delta, rel=1e-9, abs=1e-300)
+    # Rounding never costs privacy.
+    assert again.epsilon <= epsilon
+
+
+@given(omissions, st.floats(1e-9, 10))
+def test_amplification_never_goes_below_proposition_b_8(omission: Omission, epsilon: float) -> None:
+    base = Guarantee(epsilon, 1e-6, omission.relations[0])
+    released = omission.amplify(base)
+    if isinstance(released, NoGuarantee):
+        return
+    floor = omission.lower_bound(base)
+    assert released.epsilon >= floor.epsilon * (1 - 1e-12)
+    assert released.delta >= floor.delta * (1 - 1e-12)
+
+
+@given(omissions, st.lists(st.floats(0, 20), min_size=2, max_size=6))
+def test_more_noise_never_makes_the_release_less_private(
+    omission: Omission, epsilons: list[float]
+) -> None:
+    after = omission.epsilon_after(np.sort(epsilons))
+    assert (np.diff(after) >= -1e-12 * np.maximum(1, after[1:])).all()
+
+
+@given(omissions, st.floats(0.01, 5))
+def test_many_epsilons_at_once_are_the_same_as_one_by_one(
+    omission: Omission, epsilon: float
+) -> None:
+    together = omission.epsilon_after([epsilon, 2 * epsilon])
+    assert together[0] == float(omission.epsilon_after(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 700.0])
+def test_extreme_epsilons_are_calibrated_and_amplified_back(epsilon: float) -> None:
+    for omission in (
+        PoissonSampling(rate=1e-3),
+        OutlierScoreSuppression(0.1, 0.2),
+        OutlierScoreSuppression(0.7, 0.9),
+        StableSuppression(3),
+    ):
+        base = omission.calibrate(Guarantee(epsilon))
+        assert isinstance(base, Guarantee)
+        assert float(omission.epsilon_after(base.epsilon)) == pytest.approx(epsilon, rel=1e-12)
+
+
+def test_a_mechanism_with_delta_only_keeps_epsilon_zero() -> None:
+    assert PoissonSampling(rate=0.1).amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.1 * 0.1)
+    assert StableSuppression(3).amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.1 * 3.0)
+    assert OutlierScoreSuppression(0.5, 0.9).amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.05)
+    assert PoissonSampling(rate=0.5).calibrate(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.2)
+
+
+def test_an_omission_of_ones_own_is_one_class_with_one_function() -> None:
+    omission = SquareRootSuppression()
+    released = omission.amplify(Guarantee(0.4, 1e-6))
+    assert isinstance(released, Guarantee)
+    assert released.epsilon == pytest.approx(0.36)
+    assert released.delta == pytest.approx(1e-6 * np.expm1(0.36) / np.expm1(0.4))
+    base = omission.calibrate(Guarantee(0.36, 1e-6))
+    assert isinstance(base, Guarantee)
+    assert base.epsilon == pytest.approx(0.4)
+    # Its slope at zero is not stated, so a (0, delta)-DP mechanism counts as almost that.
+    almost = omission.amplify(Guarantee(0.0, 1e-3))
+    assert isinstance(almost, Guarantee)
+    assert 0 < almost.epsilon < 1e-8
+    assert almost.delta == pytest.approx(5e-4)
+
+
+def test_a_bound_beyond_all_numbers_is_no_guarantee() -> None:
+    assert isinstance(OutlierScoreSuppression(0.0, 1.0).amplify(Guarantee(800.0)), NoGuarantee)
+    assert isinstance(StableSuppression(5).amplify(Guarantee(2.0, 0.01)), NoGuarantee)

@@ -1,0 +1,164 @@
+"""Any suppression, given by its distribution over subsets."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from omit import Guarantee, InvalidInput, PoissonSampling, SubsetPair
+from omit._numeric import expm1_ratio
+
+
+def poisson_pair(size: int, rate: float) -> SubsetPair:
+    def distribution(records: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        return {
+            kept: rate ** len(kept) * (1 - rate) ** (len(records) - len(kept))
+            for length in range(len(records) + 1)
+            for kept in itertools.combinations(records, length)
+        }
+
+    records = tuple(range(size))
+    return SubsetPair.from_distributions(
+        records, size, distribution(records), distribution((*records, size))
+    )
+
+
+def random_pair(rng: np.random.Generator, size: int = 2) -> SubsetPair:
+    def distribution(records: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        subsets = [
+            kept
+            for length in range(len(records) + 1)
+            for kept in itertools.combinations(records, length)
+        ]
+        return dict(zip(subsets, rng.dirichlet(np.ones(len(subsets))).tolist(), strict=True))
+
+    records = tuple(range(size))
+    return SubsetPair.from_distributions(
+        records, size, distribution(records), distribution((*records, size))
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_for_poisson_sampling_theorem_5_3_the_program_and_the_formula_agree(epsilon: float) -> None:
+    pair = poisson_pair(2, 0.3)
+    formula = float(PoissonSampling(rate=0.3).epsilon_after(epsilon))
+    assert pair.theorem_5_3(epsilon).epsilon == pytest.approx(formula, rel=1e-12)
+    assert pair.exact(epsilon).epsilon == pytest.approx(formula, abs=1e-8)
+    assert pair.lower_bound(epsilon) == pytest.approx(formula, rel=1e-12)
+
+
+def test_poisson_amplification_of_delta_is_tight() -> None:
+    released = PoissonSampling(rate=0.3).amplify(Guarantee(1.0, 0.05))
+    assert isinstance(released, Guarantee)
+    exact = poisson_pair(2, 0.3).exact_delta(1.0, 0.05, released.epsilon)
+    assert exact == pytest.approx(released.delta, abs=1e-9)
+
+
+def test_the_closed_forms_are_upper_bounds_and_proposition_b_8_a_lower_one() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        pair, epsilon = random_pair(rng), float(rng.uniform(0.1, 2))
+        exact = pair.exact(epsilon).epsilon
+        assert exact <= pair.theorem_5_3(epsilon).epsilon + 1e-8
+        assert exact >= pair.lower_bound(epsilon) - 1e-8
+
+
+def test_the_shift_rule_is_never_exceeded_and_often_attained() -> None:
+    rng = np.random.default_rng(8)
+    ratios = []
+    for _ in range(40):
+        pair, epsilon = random_pair(rng), float(rng.uniform(0.2, 2))
+        after = pair.exact(epsilon).epsilon
+        claimed = 0.02 * float(expm1_ratio(after, epsilon))
+        found = pair.exact_delta(epsilon, 0.02, after)
+        assert found <= claimed + 1e-8
+        ratios.append(found / claimed)
+    assert np.median(ratios) > 0.999
+
+
+def test_both_deltas_of_theorem_5_3_are_those_of_the_paper() -> None:
+    rng = np.random.default_rng(9)
+    pair, epsilon, delta = random_pair(rng), 0.7, 0.01
+    loss = pair.theorem_5_3(epsilon, delta)
+    kept = sum(weight for subset, weight in pair.with_record.items() if 2 in subset)
+    assert loss.presence_delta == pytest.approx(delta * kept)
+    shrink = math.exp(-epsilon)
+    expected = 0.0
+    for subset, weight in pair.without.items():
+        plain, added = pair.with_record[subset], pair.with_record[(*subset, 2)]
+        expected += weight * shrink * added / (plain + shrink * added)
+    assert loss.absence_delta == pytest.approx(delta * expected)
+    assert pair.exact_delta(epsilon, delta, loss.epsilon) <= loss.delta + 1e-9
+
+
+def test_where_the_support_condition_fails_theorem_5_3_is_refused_and_b_6_is_not() -> None:
+    pair = SubsetPair.from_distributions("ab", "y", {"a": 1.0}, {"b": 0.5, "by": 0.5})
+    assert pair.support_gap() is not None
+    with pytest.raises(InvalidInput, match="support condition"):
+        pair.theorem_5_3(1.0)
+    general, exact = pair.theorem_b_6(1.0, 1e-3), pair.exact(1.0)
+    assert exact.epsilon <= general.epsilon + 1e-8
+    assert general.presence == pytest.approx(2 + math.log((1 + math.e) / 2))
+    assert pair.exact_delta(1.0, 1e-3, general.epsilon) <= general.delta + 1e-9
+
+
+def test_a_chosen_assignment_changes_the_bound_and_stays_valid() -> None:
+    pair = SubsetPair.from_distributions(
+        "ab", "y", {"a": 0.5, "ab": 0.5}, {"b": 0.3, "by": 0.2, "ab": 0.5}
+    )
+    nearest = pair.theorem_b_6(1.0)
+    farther = {("a",): ("b",), ("a", "b"): ("a", "b")}
+    back = {("b",): ("a", "b"), ("a", "b"): ("a", "b")}
+    chosen = pair.theorem_b_6(1.0, 0.0, farther, back)
+    exact = pair.exact(1.0).epsilon
+    assert exact <= min(nearest.epsilon, chosen.epsilon) + 1e-8
+    assert chosen != nearest
+    with pytest.raises(InvalidInput, match="possible output"):
+        pair.theorem_b_6(1.0, 0.0, {("a",): ("a",), ("a", "b"): ("a", "b")}, back)
+    with pytest.raises(InvalidInput, match="say where"):
+        pair.theorem_b_6(1.0, 0.0, {("a",): ("a", "b")}, back)
+
+
+def test_theorem_b_6_is_theorem_5_1_for_deterministic_suppression() -> None:
+    pair = SubsetPair.from_distributions("abc", "y", {"abc": 1.0}, {"a": 1.0})
+    loss = pair.theorem_b_6(0.5, 1e-4)
+    assert loss.epsilon == pytest.approx(1.0)
+    assert loss.delta == pytest.approx(1e-4 * (1 + math.exp(0.5)))
+    assert pair.exact(0.5).epsilon == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("without", "with_record", "message"),
+    [
+        ({"a": 0.5}, {"a": 1.0}, "sum to 1, got 0.5"),
+        ({"a": 1.0}, {"a": 0.7, "y": 0.7}, "sum to 1, got 1.4"),
+        ({"b": 1.0}, {"a": 1.0}, "part of"),
+        ({"a": 1.5, "": -0.5}, {"a": 1.0}, r"in \[0, 1\]"),
+        ({"a": float("nan")}, {"a": 1.0}, "finite"),
+    ],
+)
+def test_what_is_no_distribution_over_subsets_is_refused(
+    without: dict[str, float], with_record: dict[str, float], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        SubsetPair.from_distributions("a", "y", without, with_record)
+
+
+def test_an_added_record_equal_to_another_needs_the_linear_program() -> None:
+    pair = SubsetPair.from_distributions("x", "x", {"x": 1.0}, {"xx": 0.5, "x": 0.5})
+    with pytest.raises(InvalidInput, match="different names"):
+        pair.theorem_5_3(1.0)
+    assert pair.exact(1.0).epsilon == pytest.approx(math.log((1 + math.e) / 2), abs=1e-8)
+    assert pair.lower_bound(1.0) == pytest.approx(math.log((1 + math.e) / 2))
+
+
+def test_programs_that_cannot_be_solved_reliably_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="reliable up to"):
+        poisson_pair(1, 0.5).exact(50.0)
+    names = tuple(range(13))
+    large = SubsetPair.from_distributions(names, 13, {names: 1.0}, {names: 1.0})
+    with pytest.raises(InvalidInput, match="different parts"):
+        large.exact(1.0)

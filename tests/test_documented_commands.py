@@ -1,0 +1,38 @@
+"""Every command that the README and the documentation show prints what they show."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+ROOT = Path(__file__).parent.parent
+SESSION = re.compile(r"^\$ omit ([^\n]*)\n((?:(?!\$ |```)[^\n]*\n)+)", re.MULTILINE)
+EXAMPLES = [
+    pytest.param(words, shown, id=f"{page.stem}: omit {words}")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for words, shown in SESSION.findall(page.read_text(encoding="utf-8"))
+]
+
+
+def test_there_are_answers_on_the_first_screen_and_in_the_documentation() -> None:
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize(("words", "shown"), EXAMPLES)
+def test_a_command_prints_what_the_page_shows(
+    omit_command: Callable[[str], Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: str,
+    shown: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = omit_command(words)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.OutputChecker().check_output(shown, run.out + run.err, flags), run

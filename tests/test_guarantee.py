@@ -1,0 +1,160 @@
+"""Facts about guarantees and the relations they are stated for."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omit import (
+    ADD_REMOVE,
+    REPLACE,
+    Guarantee,
+    InvalidInput,
+    NoGuarantee,
+    Relation,
+    WrongNeighbours,
+)
+from omit.guarantee import compose_guarantees
+
+epsilons = st.floats(0, 20)
+deltas = st.floats(0, 0.999)
+
+
+def randomised_response_delta(guarantee: Guarantee, epsilon: float) -> float:
+    """Enumerate the four outputs of the mechanism that dominates every other."""
+    grow = math.exp(guarantee.epsilon)
+    shown = (1 - guarantee.delta) / (1 + grow)
+    on_first = np.array([guarantee.delta, grow * shown, shown, 0.0])
+    on_second = np.array([0.0, shown, grow * shown, guarantee.delta])
+    return float(np.maximum(on_first - math.exp(epsilon) * on_second, 0).sum())
+
+
+@pytest.mark.parametrize("epsilon", [-1e-9, math.nan, math.inf, -math.inf])
+def test_epsilon_is_finite_and_not_negative(epsilon: float) -> None:
+    with pytest.raises(InvalidInput, match="epsilon"):
+        Guarantee(epsilon)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1.0, 2.0, math.nan])
+def test_delta_is_below_one(delta: float) -> None:
+    with pytest.raises(InvalidInput, match="delta"):
+        Guarantee(1.0, delta)
+
+
+def test_a_text_is_not_an_epsilon() -> None:
+    with pytest.raises(InvalidInput, match="number"):
+        Guarantee("much")  # type: ignore[arg-type]
+
+
+def test_an_unknown_relation_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="add-remove, replace"):
+        Guarantee(1.0, neighbours="bounded")
+
+
+def test_relations_are_an_open_set() -> None:
+    swapped = Relation("swap", meaning="two records exchange a value", steps_from={"replace": 2})
+    assert Guarantee(0.5, neighbours="replace").to(swapped) == Guarantee(1.0, neighbours=swapped)
+
+
+def test_a_relation_survives_pickling() -> None:
+    copy = pickle.loads(pickle.dumps(Guarantee(1.0, neighbours="replace")))
+    assert copy.neighbours.steps_from == REPLACE.steps_from
+
+
+def test_relations_are_named_as_in_dp_accounting() -> None:
+    from dp_accounting import NeighboringRelation
+
+    names = [relation.dp_accounting_name for relation in (ADD_REMOVE, REPLACE)]
+    assert [NeighboringRelation[name].name for name in names] == [
+        "ADD_OR_REMOVE_ONE",
+        "REPLACE_ONE",
+    ]
+
+
+@given(epsilons, deltas, epsilons)
+def test_the_implied_delta_is_that_of_randomised_response(
+    epsilon: float, delta: float, at: float
+) -> None:
+    guarantee = Guarantee(epsilon, delta)
+    expected = randomised_response_delta(guarantee, at)
+    assert guarantee.delta_at(at) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_smaller_epsilon_is_implied_at_the_cost_of_delta() -> None:
+    assert Guarantee(1.0).implies(Guarantee(0.5, 0.2877))
+    assert not Guarantee(1.0).implies(Guarantee(0.5, 0.2876))
+
+
+def test_guarantees_under_different_relations_do_not_compare() -> None:
+    with pytest.raises(WrongNeighbours, match="convert"):
+        Guarantee(1.0).implies(Guarantee(1.0, neighbours="replace"))
+
+
+@given(st.floats(0.01, 3), st.floats(0, 1e-3), st.integers(1, 6))
+def test_group_privacy_is_the_rule_of_one_step_applied_again_and_again(
+    epsilon: float, delta: float, size: int
+) -> None:
+    total_epsilon = total_delta = 0.0
+    for _ in range(size):
+        total_epsilon, total_delta = (
+            total_epsilon + epsilon,
+            math.exp(epsilon) * total_delta + delta,
+        )
+    group = Guarantee(epsilon, delta).group(size)
+    if total_delta < 1:
+        assert isinstance(group, Guarantee)
+        assert group.epsilon == pytest.approx(total_epsilon)
+        assert group.delta == pytest.approx(total_delta)
+    else:
+        assert isinstance(group, NoGuarantee)
+
+
+def test_a_group_of_rows_without_epsilon_adds_up_deltas() -> None:
+    assert Guarantee(0.0, 1e-3).group(5) == Guarantee(0.0, 5e-3)
+
+
+@given(st.floats(0, 3), st.floats(0, 0.5), st.integers(1, 6))
+def test_the_guarantee_per_row_gives_a_person_the_guarantee_back(
+    epsilon: float, delta: float, rows: int
+) -> None:
+    person = Guarantee(epsilon, delta).per_row(rows).group(rows)
+    assert isinstance(person, Guarantee)
+    assert person.epsilon == pytest.approx(epsilon)
+    assert person.delta == pytest.approx(delta, rel=1e-12)
+
+
+def test_add_remove_gives_replace_as_a_group_of_two_and_not_the_other_way() -> None:
+    converted = Guarantee(1.0, 1e-6).to("replace")
+    assert isinstance(converted, Guarantee)
+    assert converted.delta == pytest.approx(1e-6 * (1 + math.e))
+    with pytest.raises(WrongNeighbours, match="says nothing under add-remove"):
+        Guarantee(1.0, neighbours="replace").to("add-remove")
+
+
+def test_a_vacuous_group_guarantee_is_said_to_be_none() -> None:
+    assert isinstance(Guarantee(5.0, 1e-3).group(4), NoGuarantee)
+    assert isinstance(Guarantee(1e308).group(4), NoGuarantee)
+
+
+def test_composition_adds_up_and_refuses_what_is_no_guarantee() -> None:
+    assert compose_guarantees(*[Guarantee(0.1, 1e-7)] * 3) == Guarantee(
+        math.fsum([0.1] * 3), math.fsum([1e-7] * 3)
+    )
+    with pytest.raises(InvalidInput, match="Only differential privacy"):
+        compose_guarantees(Guarantee(1.0), NoGuarantee("published"))  # type: ignore[arg-type]
+    with pytest.raises(WrongNeighbours):
+        compose_guarantees(Guarantee(1.0), Guarantee(1.0, neighbours="replace"))
+    with pytest.raises(InvalidInput, match="at least one"):
+        compose_guarantees()
+
+
+def test_the_text_of_a_guarantee_can_be_read() -> None:
+    assert repr(Guarantee(2.9004770978893855)) == (
+        "Guarantee(epsilon=2.9004770978894, delta=0.0, neighbours='add-remove')"
+    )
+    assert str(Guarantee(0.1, 1e-9, "replace")) == "(0.1, 1e-09)-DP under replace"
