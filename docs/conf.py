@@ -3,7 +3,9 @@ from pathlib import Path
 from docutils.nodes import Text, literal_block
 
 import omit
+from omit.report.landscape_figures import rate_figure
 from omit.report.privacy_figure import privacy_figure
+from omit.utility.landscape import landscape
 
 project = "omit"
 author = "The authors of omit"
@@ -29,6 +31,8 @@ numpydoc_show_class_members = False
 html_theme = "furo"
 html_title = "omit"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["omit.css"]
 
 
 def _strip_code_blocks(app, doctree):
@@ -43,6 +47,10 @@ def _draw_figures(app):
     folder = Path(app.srcdir) / "_figures"
     folder.mkdir(exist_ok=True)
     privacy_figure().savefig(folder / "privacy.svg")
+    ages, target = omit.read("adult", "age"), omit.Guarantee(1.0)
+    for mechanism in (omit.NoisyMean(), omit.NoisyMode()):
+        errors = landscape(ages, mechanism, target, probabilities=())
+        rate_figure(errors).savefig(folder / f"rates-{mechanism.statistic}.svg")
 
 
 def setup(app):

@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from omit.data.column import Column as Column
+    from omit.data.reading import read as read
+    from omit.data.registry import datasets as datasets
     from omit.errors import InvalidInput as InvalidInput
     from omit.errors import OmitError as OmitError
     from omit.errors import Refused as Refused
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from omit.guarantee import NoGuarantee as NoGuarantee
     from omit.guarantee import NoNoiseNeeded as NoNoiseNeeded
     from omit.guarantee import Relation as Relation
+    from omit.mechanisms.base import Mechanism as Mechanism
+    from omit.mechanisms.mean import NoisyMean as NoisyMean
+    from omit.mechanisms.mode import NoisyMode as NoisyMode
     from omit.omissions.base import Omission as Omission
     from omit.omissions.by_name import omission as omission
     from omit.omissions.independent import IndependentPair as IndependentPair
@@ -44,10 +50,19 @@ if TYPE_CHECKING:
     from omit.omissions.stable import StableSuppression as StableSuppression
     from omit.omissions.subsets import PairLoss as PairLoss
     from omit.omissions.subsets import SubsetPair as SubsetPair
+    from omit.utility.compare import Comparison as Comparison
+    from omit.utility.compare import compare as compare
+    from omit.utility.error import Error as Error
+    from omit.utility.expected import expected_error as expected_error
+    from omit.utility.search import best as best
+    from omit.utility.search import solve as solve
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "omit.data.column": ("Column",),
+    "omit.data.reading": ("read",),
+    "omit.data.registry": ("datasets",),
     "omit.errors": ("InvalidInput", "OmitError", "Refused", "Unattainable", "WrongNeighbours"),
     "omit.guarantee": (
         "ADD_REMOVE",
@@ -57,6 +72,9 @@ _HOME = {
         "NoNoiseNeeded",
         "Relation",
     ),
+    "omit.mechanisms.base": ("Mechanism",),
+    "omit.mechanisms.mean": ("NoisyMean",),
+    "omit.mechanisms.mode": ("NoisyMode",),
     "omit.omissions.base": ("Omission",),
     "omit.omissions.by_name": ("omission",),
     "omit.omissions.independent": ("IndependentPair",),
@@ -78,6 +96,10 @@ _HOME = {
     ),
     "omit.omissions.stable": ("RuleSuppression", "StableSuppression"),
     "omit.omissions.subsets": ("PairLoss", "SubsetPair"),
+    "omit.utility.compare": ("Comparison", "compare"),
+    "omit.utility.error": ("Error",),
+    "omit.utility.expected": ("expected_error",),
+    "omit.utility.search": ("best", "solve"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

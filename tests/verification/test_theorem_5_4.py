@@ -68,6 +68,19 @@ def test_the_limit_of_large_databases_attains_the_published_formula() -> None:
         assert abs(disagreement.below) < ROUNDING
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "m", "M"),
+    [(0.47, 0.44, 0.52), (0.52, 0.53, 0.55), (1.35, 0.41, 0.57), (3, 0.66, 0.7)],
+)
+def test_the_higher_of_two_summits_is_found_where_l1_and_l2_are_almost_equal(
+    epsilon: float, m: float, M: float
+) -> None:
+    first, second, _ = (term.item() for term in published_terms(epsilon, m, M))
+    found = largest_when_removing(epsilon, m, M, largest_database=math.inf)[0]
+    assert abs(first - second) < 2e-3
+    assert found == pytest.approx(max(first, second), abs=ROUNDING)
+
+
 def test_a_billion_records_are_further_than_2e_7_from_the_formula_for_extreme_scores() -> None:
     # All records outside J at score (m + M)/2: one candidate, evaluated to 40 digits.
     with localcontext(prec=40):

@@ -1,6 +1,5 @@
 """`omit figure`: pictures of the bounds."""
 
-import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +26,7 @@ def privacy(
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
+    from omit.cli.writing import write_whole
     from omit.errors import InvalidInput
     from omit.report.privacy_figure import EPSILONS, privacy_figure
 
@@ -34,15 +34,5 @@ def privacy(
         raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
     columns = tuple(_validate.epsilon(value) for value in epsilon or EPSILONS)
     figure = privacy_figure(columns)
-    # A half-written picture must not replace a whole one.
-    unfinished = output.with_name(f".unfinished-{output.name}")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(unfinished, dpi=160)
-        unfinished.replace(output)
-    except OSError as error:
-        raise InvalidInput(f"Cannot write {output}: {error.strerror}.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+    write_whole(output, lambda file: figure.savefig(file, dpi=160))
     typer.echo(f"Wrote {output}.")

@@ -9,19 +9,23 @@ from typing import Annotated
 import typer
 
 import omit
-from omit.cli import figure, privacy, verify
+from omit.cli import accuracy, figure, privacy, verify
+from omit.cli.bounds import join_bounds
 from omit.errors import OmitError
 
 app = typer.Typer(
     name="omit",
     help=(
         "If records are left out before a release, what privacy remains, "
-        "and how much noise may be saved?"
+        "and what does it cost in accuracy at the same privacy?"
     ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(accuracy.compare)
+app.command()(accuracy.best)
+app.command()(accuracy.solve)
 app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
 app.add_typer(verify.app, name="verify")
@@ -49,7 +53,7 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
     try:
-        app(args=None if arguments is None else list(arguments))
+        app(args=join_bounds(sys.argv[1:] if arguments is None else arguments))
     except OmitError as error:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(2)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit.cli.bounds import pair_of_numbers
+
 if TYPE_CHECKING:
     from omit.guarantee import NoGuarantee
     from omit.omissions.base import Omission
@@ -108,7 +110,8 @@ def _bound(
     ] = 1,
     rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
     bounds: Annotated[
-        tuple[float, float] | None, typer.Option(help="Declared bounds of the values, if any.")
+        str | None,
+        typer.Option(help="Declared bounds of the values, if any.", metavar="LOWER UPPER"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -123,7 +126,8 @@ def _bound(
     result: Guarantee | NoGuarantee = compose(*[sample.release(each)] * count)
     if isinstance(result, Guarantee):
         result = result.group(rows_per_person)
-    Answer.of_bound(omission, each, result, count, rows_per_person, bounds).show(json)
+    declared = None if bounds is None else pair_of_numbers(bounds)
+    Answer.of_bound(omission, each, result, count, rows_per_person, declared).show(json)
 
 
 def _calibrate(

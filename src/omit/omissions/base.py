@@ -14,8 +14,8 @@ The proof is in the documentation ("The shift rule"); the tests hold it against 
 An (epsilon, delta) pair comes from one proof: epsilon of one theorem and delta of another are
 never combined.
 
-*To add an omission*, derive from `Omission` and write `epsilon_after`. What an omission does to
-data is no concern of its privacy, and an omission knows nothing of mechanisms.
+*To add an omission*, derive from `Omission` and write `epsilon_after`; to compare its accuracy, add
+`keep_probabilities` or `draw_counts`. An omission knows nothing of mechanisms.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from omit._numeric import FloatArray, expm1_ratio, log_mix
+from omit.data.column import Column
 from omit.errors import Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
@@ -104,7 +105,7 @@ class Omission(ABC):
         WrongNeighbours
             If the omission is not defined for the relation of `base`.
         """
-        self._require_relation(base)
+        self.require_relation(base)
         start = base.epsilon
         if start == 0 and base.delta > 0 and self.slope_at_zero is None:
             start = _ALMOST_ZERO
@@ -129,7 +130,7 @@ class Omission(ABC):
 
     def candidates(self, target: Guarantee) -> tuple[Guarantee | NoNoiseNeeded, ...]:
         """Return every base guarantee known to reach `target`, the largest epsilon first."""
-        self._require_relation(target)
+        self.require_relation(target)
         epsilon = float(self.epsilon_before(target.epsilon))
         if np.isnan(epsilon):
             raise Unattainable(self._why_unattainable(target))
@@ -158,6 +159,27 @@ class Omission(ABC):
         """Return the bounds of the values that can be left, given the declared `bounds`."""
         return bounds
 
+    def suited_to(self, statistic: str) -> Omission:
+        """Return the omission with whatever it leaves to the statistic filled in."""
+        return self
+
+    def keep_probabilities(self, column: Column) -> FloatArray:
+        """Return for each value of the column the probability that a record with it is kept.
+
+        Only for omissions that decide about each record independently.
+
+        Raises
+        ------
+        Refused
+            If records are not kept independently, or it is not said how.
+        """
+        raise Refused(f"What {self} does to data is not known, so its error cannot be computed.")
+
+    def draw_counts(self, column: Column, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the counts of the column's values after the omission, one draw in each row."""
+        keep = self.keep_probabilities(column)
+        return rng.binomial(column.counts, keep, size=(runs, len(keep)))
+
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return dp-accounting's name for running `event` after this omission.
 
@@ -183,7 +205,8 @@ class Omission(ABC):
             )
         return Guarantee(epsilon, target.delta / factor, target.neighbours)
 
-    def _require_relation(self, guarantee: Guarantee) -> None:
+    def require_relation(self, guarantee: Guarantee) -> None:
+        """Refuse a guarantee under a relation that the omission has no bound for."""
         if guarantee.neighbours not in self.relations:
             raise WrongNeighbours(
                 f"{self} has no bound under the relation {guarantee.neighbours}; "

@@ -59,6 +59,60 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 )
 
 
+# The parameters that a short form such as "poisson:0.1" gives, in order.
+_SHORT_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "none": (),
+        "poisson": ("rate",),
+        "fixed-size": ("size",),
+        "rule": ("lower", "upper"),
+        "outlier-score": ("m", "M"),
+    }
+)
+
+
+def parse_omission(text: str, population: int | None = None) -> Omission:
+    """Return the omission of a short form, for comparisons on data.
+
+    Parameters
+    ----------
+    text : str
+        ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M`` or
+        ``none``.
+    population : int, optional
+        The number of records, which a sample of fixed size is drawn from.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is none of these.
+
+    Examples
+    --------
+    >>> parse_omission("outlier-score:0.1,0.3")
+    OutlierScoreSuppression(m=0.1, M=0.3, distance=None, bound='mixture')
+    """
+    name, _, rest = text.partition(":")
+    if name in REFUSED or name not in OMISSIONS:
+        return omission(name)
+    if name not in _SHORT_FORMS:
+        raise InvalidInput(f"{name} has no short form, because its error cannot be computed.")
+    wanted = _SHORT_FORMS[name]
+    try:
+        numbers = [float(part) for part in rest.split(",")] if rest else []
+    except ValueError as error:
+        raise InvalidInput(f"Expected numbers after the colon in {text!r}.") from error
+    if len(numbers) != len(wanted):
+        form = f"{name}:{','.join(wanted)}" if wanted else name
+        raise InvalidInput(f"Expected {text!r} in the form {form}.")
+    if name == "rule":
+        return RuleSuppression(keep=(numbers[0], numbers[1]))
+    parameters: dict[str, Any] = dict(zip(wanted, numbers, strict=True))
+    if name == "fixed-size":
+        parameters["population"] = population
+    return omission(name, **parameters)
+
+
 def omission(name: str, **parameters: Any) -> Omission:
     """Return the omission of that name with these parameters.
 

@@ -77,7 +77,7 @@ class _OutlierRemoval(Omission):
 
         Only a mechanism that ignores its input, (0, 0)-DP, keeps what it has.
         """
-        self._require_relation(base)
+        self.require_relation(base)
         if base.epsilon == base.delta == 0:
             return base
         witness = self.witness()
@@ -85,7 +85,7 @@ class _OutlierRemoval(Omission):
 
     def candidates(self, target: Guarantee) -> tuple[Guarantee | NoNoiseNeeded, ...]:
         """Raise: no amount of noise makes up for it."""
-        self._require_relation(target)
+        self.require_relation(target)
         raise Unattainable(
             f"{self} has unbounded sensitivity, so no amount of noise gives a guarantee: "
             f"{self.witness()}."

@@ -7,7 +7,7 @@ distances are scaled to at most 1 (omitting records, Section 5.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.errors import InvalidInput
+from omit.data.column import Column
+from omit.errors import InvalidInput, Refused
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, guarantee_if_any
 from omit.omissions.base import Omission
 from omit.omissions.independent import IndependentPair
@@ -111,7 +112,7 @@ class OutlierScoreSuppression(Omission):
         """Return the guarantee of the release; Theorem 5.4 has its own delta, delta (1 - m)."""
         if self.bound == "mixture":
             return super().amplify(base)
-        self._require_relation(base)
+        self.require_relation(base)
         epsilon = float(self.epsilon_after(base.epsilon))
         return guarantee_if_any(epsilon, base.delta * (1 - self.m), base.neighbours, str(self))
 
@@ -130,6 +131,23 @@ class OutlierScoreSuppression(Omission):
         if np.isnan(published.epsilon_before(target.epsilon)):
             return found
         return (*found, *published.candidates(target))
+
+    def suited_to(self, statistic: str) -> Omission:
+        """Return the suppression with a distance: discrete for the mode, else absolute."""
+        if self.distance is not None:
+            return self
+        return replace(self, distance="discrete" if statistic == "mode" else "absolute")
+
+    def keep_probabilities(self, column: Column) -> FloatArray:
+        """Return for each value one minus its outlier score.
+
+        Raises
+        ------
+        Refused
+            If the distance is not one of single values.
+        """
+        distance = self.distance or ("discrete" if column.is_text else "absolute")
+        return 1 - (self.m + (self.M - self.m) * mean_distances(column, distance))
 
     def bounds(self, epsilon: float) -> dict[str, float]:
         """Return the mixture bound, the published one where defined, and the lower bound."""
@@ -179,6 +197,38 @@ class OutlierScoreSuppression(Omission):
         return (
             super()._why_unattainable(target) + ' The mixture bound (bound="mixture") reaches it.'
         )
+
+
+def mean_distances(column: Column, distance: str) -> FloatArray:
+    """Return for each value of a column the mean distance of such a record to all records.
+
+    In one pass over the sorted values. Absolute differences are divided by the width of the
+    declared bounds, so that they are at most 1.
+
+    Raises
+    ------
+    Refused
+        If the distance is not "discrete", or "absolute" on numbers.
+
+    Examples
+    --------
+    >>> ages = Column.from_values([20, 20, 30, 60], bounds=(0, 100))
+    >>> mean_distances(ages, "absolute"), mean_distances(ages, "discrete")
+    (array([0.125, 0.125, 0.275]), array([0.5 , 0.75, 0.75]))
+    """
+    counts = as_array(column.counts)
+    if distance == "discrete":
+        return 1 - counts / column.size
+    if distance != "absolute" or column.is_text or column.bounds is None:
+        kind = "text" if column.is_text else "single numbers"
+        raise Refused(f"The {distance} distance is not defined for {kind}; use discrete.")
+    values = as_array(column.values)
+    width = column.bounds[1] - column.bounds[0]
+    if width == 0:
+        return np.zeros(len(values))
+    below, weighted = np.cumsum(counts), np.cumsum(counts * values)
+    total = values * (2 * below - below[-1]) - 2 * weighted + weighted[-1]
+    return as_array(total / (column.size * width))
 
 
 def outlier_scores(distances: ArrayLike, m: float, M: float) -> FloatArray:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix, log_unmix
-from omit.errors import InvalidInput
+from omit.data.column import Column
+from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Guarantee, Relation
 from omit.omissions.base import Omission
 
@@ -76,11 +78,15 @@ class NoOmission(Omission):
         """One: every record is kept."""
         return 1.0
 
+    def keep_probabilities(self, column: Column) -> FloatArray:
+        """Return ones."""
+        return np.ones(len(column.counts))
+
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return the event itself."""
         return event
 
-    def _require_relation(self, guarantee: Guarantee) -> None:
+    def require_relation(self, guarantee: Guarantee) -> None:
         """Accept every relation."""
 
 
@@ -158,6 +164,18 @@ class PoissonSampling(_UniformSampling):
         """The largest rate."""
         return max(self.rate) if isinstance(self.rate, tuple) else self.rate
 
+    def keep_probabilities(self, column: Column) -> FloatArray:
+        """Return the rate for every value.
+
+        Raises
+        ------
+        Refused
+            If there are several rates: which record has which is not said.
+        """
+        if isinstance(self.rate, tuple):
+            raise Refused(f"Which records {self} keeps at which rate is not known; give one rate.")
+        return np.full(len(column.counts), self.rate)
+
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `PoissonSampledDpEvent` at the largest rate."""
         from dp_accounting import PoissonSampledDpEvent
@@ -198,6 +216,27 @@ class FixedSizeSampling(_UniformSampling):
     def largest_keep_probability(self) -> float:
         """The share that is drawn."""
         return self.size / self.population
+
+    def keep_probabilities(self, column: Column) -> FloatArray:
+        """Raise: a sample of fixed size does not keep records independently."""
+        raise Refused(f"{str(self).capitalize()} does not keep records independently.")
+
+    def draw_counts(self, column: Column, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return counts of samples without replacement.
+
+        Raises
+        ------
+        InvalidInput
+            If the column does not have as many records as the declared population.
+        """
+        if column.size != self.population:
+            raise InvalidInput(
+                f"Expected population={self.population} to be the number of records, which is "
+                f"{column.size}."
+            )
+        return rng.multivariate_hypergeometric(
+            column.counts, self.size, size=runs, method="marginals"
+        )
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `SampledWithoutReplacementDpEvent`."""

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.errors import InvalidInput
+from omit.data.column import Column
+from omit.errors import InvalidInput, Refused
 from omit.omissions.base import Omission
 
 
@@ -98,6 +99,19 @@ class RuleSuppression(StableSuppression):
         if self.keep is None:
             return "suppression by a fixed rule"
         return f"suppression of values outside [{self.keep[0]:g}, {self.keep[1]:g}]"
+
+    def keep_probabilities(self, column: Column) -> FloatArray:
+        """Return 1 for values within `keep` and 0 for the others.
+
+        Raises
+        ------
+        Refused
+            If the rule is not given as an interval of numbers.
+        """
+        if self.keep is None or column.is_text:
+            raise Refused("The rule is not known; give the interval of numbers that it keeps.")
+        values = as_array(column.values)
+        return as_array((values >= self.keep[0]) & (values <= self.keep[1]))
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
         """Return the part of the declared bounds that the rule leaves.

@@ -58,7 +58,11 @@ EPSILONS: tuple[float, ...] = (
 """The 371 epsilons of Remarks B.22 and B.24."""
 
 LARGEST_DATABASE = 1e9
-"""The largest N of Remarks B.22 and B.24."""
+"""The largest N of Remarks B.22 and B.24.
+
+The supremum is approached like 1/N, so that a billion records fall short of it by up to 5.8e-6 on
+the grid of the paper (at m = 0.04, M = 0.99). With `math.inf` the limit itself is a candidate.
+"""
 
 # Few enough that an interruption waits about a second for the slices under way.
 _PAIRS_PER_SLICE = 8

@@ -1,0 +1,111 @@
+"""How fast exact errors are, as ratios to plain record-level simulation in the same run.
+
+Run with `python benchmarks/accuracy.py`, on one core. The baseline draws for every record whether
+it is kept, then adds noise, as often as the omitting-records paper did: 2,000 runs for the mode and
+500 for the mean. It is timed on a few points of the curve and scaled to all of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import omit
+from omit.data.column import Column
+from omit.mechanisms.base import Mechanism
+from omit.mechanisms.mode import KINDS
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0)
+RATES = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
+BASELINE_RATES = (0.1, 0.5, 0.9)
+DELTA = 1e-9
+
+
+def guarantee(mechanism: Mechanism, epsilon: float) -> omit.Guarantee:
+    noisy = getattr(mechanism, "noise", "laplace")
+    return omit.Guarantee(epsilon, DELTA if noisy == "gaussian" else 0.0)
+
+
+def exact_curve(column: Column, mechanisms: list[Mechanism], tolerance: float) -> None:
+    for mechanism in mechanisms:
+        for epsilon in EPSILONS:
+            for rate in RATES:
+                omit.expected_error(
+                    column,
+                    mechanism,
+                    guarantee(mechanism, epsilon),
+                    omit.PoissonSampling(rate=rate),
+                    "exact",
+                    tolerance=tolerance,
+                    details=False,
+                )
+
+
+def simulate_mode(ages: np.ndarray, mechanism: omit.NoisyMode, rate: float, runs: int) -> float:
+    rng = np.random.default_rng(0)
+    base = omit.PoissonSampling(rate=rate).calibrate(guarantee(mechanism, 1.0))
+    assert isinstance(base, omit.Guarantee)
+    noise = mechanism.count_noise(base)
+    truth = np.bincount(ages).argmax()
+    wrong = 0
+    for _ in range(runs):
+        counts = np.bincount(ages[rng.random(len(ages)) < rate], minlength=126)
+        wrong += int((counts + noise.draw(rng, (126,))).argmax() != truth)
+    return wrong / runs
+
+
+def simulate_mean(ages: np.ndarray, mechanism: omit.NoisyMean, rate: float, runs: int) -> float:
+    rng = np.random.default_rng(0)
+    base = omit.PoissonSampling(rate=rate).calibrate(guarantee(mechanism, 1.0))
+    assert isinstance(base, omit.Guarantee)
+    noise = mechanism.noises(base, (0, 125))
+    assert noise.count is not None
+    truth = ages.mean()
+    errors = []
+    for _ in range(runs):
+        kept = ages[rng.random(len(ages)) < rate]
+        total = kept.sum() + noise.total.draw(rng, ())
+        size = max(1.0, len(kept) + float(noise.count.draw(rng, ())))
+        errors.append(abs(total / size - truth) / truth)
+    return 100 * float(np.mean(errors))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    column = omit.read("adult", "age")
+    ages = np.repeat(column.values.astype(int), column.counts)
+    modes: list[Mechanism] = [omit.NoisyMode(noise=kind) for kind in KINDS]
+    means: list[Mechanism] = [omit.NoisyMean("laplace"), omit.NoisyMean("gaussian")]
+    exact_curve(column, [omit.NoisyMean()], 1e-6)  # compiles
+
+    def mode_points() -> None:
+        for rate in BASELINE_RATES:
+            simulate_mode(ages, omit.NoisyMode(), rate, 2000)
+
+    def mean_points() -> None:
+        for rate in BASELINE_RATES:
+            simulate_mean(ages, omit.NoisyMean(), rate, 500)
+
+    for name, mechanisms, baseline, goal in (
+        ("mode, 4 mechanisms x 4 epsilons x 99 rates", modes, mode_points, 200),
+        ("mean, 2 mechanisms x 4 epsilons x 99 rates", means, mean_points, 20),
+    ):
+        points = len(mechanisms) * len(EPSILONS) * len(RATES)
+        exact = seconds(partial(exact_curve, column, mechanisms, 1e-6))
+        simulated = seconds(baseline) / len(BASELINE_RATES) * points
+        print(
+            f"{name}: exact {exact:.1f} s, record-level simulation {simulated:.0f} s, "
+            f"ratio {simulated / exact:.0f} (goal {goal})"
+        )
+
+
+if __name__ == "__main__":
+    main()

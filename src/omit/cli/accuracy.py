@@ -1,0 +1,380 @@
+"""`omit compare`, `omit best` and `omit solve`: accuracy at the same privacy."""
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from omit.cli.bounds import pair_of_numbers
+from omit.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from omit.data.column import Column
+    from omit.guarantee import Guarantee
+    from omit.mechanisms.base import Mechanism
+    from omit.utility.compare import Comparison
+
+DEFAULT_OMISSIONS = (
+    "poisson:0.1",
+    "poisson:0.5",
+    "poisson:0.9",
+    "outlier-score:0.1,0.3",
+    "outlier-score:0.5,0.6",
+)
+STATISTICS = ("mean", "mode")
+NOISES = {
+    "mean": ("laplace", "gaussian"),
+    "mode": ("laplace", "exponential", "gaussian", "gumbel"),
+}
+
+Source = Annotated[
+    str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
+]
+ColumnName = Annotated[str | None, typer.Option("--column", help="Which column.")]
+Bounds = Annotated[
+    str | None,
+    typer.Option(
+        help="LOWER UPPER as declared, or from-data, which is not private.", metavar="LOWER UPPER"
+    ),
+]
+Categories = Annotated[
+    str | None, typer.Option(help="Declared categories of a text column, with commas.")
+]
+TableName = Annotated[str | None, typer.Option("--table", help="Which table of a database.")]
+Noise = Annotated[
+    str,
+    typer.Option(
+        "--mechanism", help="laplace, gaussian, for the mode also exponential and gumbel, or all."
+    ),
+]
+Epsilon = Annotated[float, typer.Option(help="Epsilon of the release.")]
+Delta = Annotated[float, typer.Option(help="Delta of the release; Gaussian noise needs some.")]
+Neighbours = Annotated[str, typer.Option(help="Neighbour relation: add-remove or replace.")]
+Truth = Annotated[
+    str | None, typer.Option(help="A known value to compare with, instead of the data's own.")
+]
+Runs = Annotated[int, typer.Option(help="Runs where the error is simulated.")]
+Method = Annotated[str, typer.Option(help="auto, exact or simulated.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def compare(
+    source: Source = "adult",
+    column: ColumnName = None,
+    statistic: Annotated[str, typer.Option(help="mean, mode or all.")] = "all",
+    mechanism: Noise = "laplace",
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 0.0,
+    omit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "A way to leave records out, such as poisson:0.1, outlier-score:0.1,0.3, "
+                "rule:0,100 or fixed-size:1000; repeat for several."
+            )
+        ),
+    ] = None,
+    bounds: Bounds = None,
+    categories: Categories = None,
+    table: TableName = None,
+    neighbours: Neighbours = "add-remove",
+    rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
+    noise_reduction: Annotated[
+        bool, typer.Option(help="Use the privacy that the omission adds for less noise.")
+    ] = True,
+    truth: Truth = None,
+    method: Method = "auto",
+    runs: Runs = 2000,
+    seed: Annotated[int, typer.Option(help="Of simulated rows.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write the HTML report; omit-report.html if bare.")
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    json: Json = False,
+) -> None:
+    """What does leaving records out cost in accuracy, at the same privacy?"""
+    from omit.guarantee import Guarantee
+    from omit.omissions.by_name import parse_omission
+    from omit.utility.compare import compare as run_comparison
+
+    data = _read(source, column, bounds, categories, table)
+    target = Guarantee(epsilon, delta, neighbours)
+    chosen = omit if omit is not None else _default_omissions(neighbours, data.size)
+    omissions = [parse_omission(text, data.size) for text in chosen]
+    comparisons = []
+    with progress_bar("comparing", None, not json) as advance:
+        for each in _mechanisms(data, statistic, mechanism, delta):
+            comparisons.append(
+                run_comparison(
+                    data,
+                    each,
+                    target,
+                    *omissions,
+                    method=method,  # type: ignore[arg-type]
+                    truth=_truth(truth, each.statistic, data),
+                    noise_reduction=noise_reduction,
+                    rows_per_person=rows_per_person,
+                    runs=runs,
+                    seed=seed,
+                )
+            )
+            advance()
+    if json:
+        typer.echo(json_format.dumps(_as_json(comparisons), allow_nan=False))
+    else:
+        _show(comparisons)
+    if report is not None or not (json or no_report):
+        file = report or Path("omit-report.html")
+        _write_report(file, comparisons, target, truth, quiet=json)
+
+
+def best(
+    source: Source = "adult",
+    column: ColumnName = None,
+    statistic: Annotated[str, typer.Option(help="mean or mode.")] = "mean",
+    mechanism: Noise = "laplace",
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 0.0,
+    bounds: Bounds = None,
+    categories: Categories = None,
+    table: TableName = None,
+    neighbours: Neighbours = "add-remove",
+    truth: Truth = None,
+    runs: Runs = 2000,
+    json: Json = False,
+) -> None:
+    """Which omission has the smallest error at a guarantee? Often none."""
+    from omit.guarantee import Guarantee
+    from omit.utility.search import best as find_best
+    from omit.utility.search import default_candidates
+
+    data = _read(source, column, bounds, categories, table)
+    target = Guarantee(epsilon, delta, neighbours)
+    answers = []
+    candidates = list(default_candidates())
+    for each in _mechanisms(data, statistic, mechanism, delta):
+        with progress_bar(str(each), len(candidates), not json) as advance:
+            found = find_best(
+                data,
+                each,
+                target,
+                candidates,
+                truth=_truth(truth, each.statistic, data),
+                runs=runs,
+                advance=advance,
+            )
+        answers.append(found)
+    if json:
+        content = [
+            {
+                **_as_json([found.comparison]),
+                "mechanism": str(found.comparison.mechanism),
+                "best": None if found.omission is None else str(found.omission),
+                "nearest": str(found.nearest),
+                "tried": found.tried,
+                "verdict": found.verdict,
+            }
+            for found in answers
+        ]
+        typer.echo(json_format.dumps(content[0] if len(content) == 1 else content))
+        return
+    for found in answers:
+        _show([found.comparison], verdict=found.verdict)
+
+
+def solve(
+    error: Annotated[float, typer.Option(help="The expected error to reach (% for the mean).")],
+    source: Source = "adult",
+    column: ColumnName = None,
+    statistic: Annotated[str, typer.Option(help="mean or mode.")] = "mean",
+    mechanism: Noise = "laplace",
+    delta: Delta = 0.0,
+    omit: Annotated[str, typer.Option(help="A way to leave records out.")] = "none",
+    bounds: Bounds = None,
+    categories: Categories = None,
+    table: TableName = None,
+    neighbours: Neighbours = "add-remove",
+    truth: Truth = None,
+    runs: Runs = 2000,
+    json: Json = False,
+) -> None:
+    """Which epsilon reaches a wanted error?"""
+    from omit.guarantee import show_number
+    from omit.omissions.by_name import parse_omission
+    from omit.utility.compare import WARNING
+    from omit.utility.search import solve as find_epsilon
+
+    data = _read(source, column, bounds, categories, table)
+    for each in _mechanisms(data, statistic, mechanism, delta):
+        omission = parse_omission(omit, data.size).suited_to(each.statistic)
+        guarantee, reached = find_epsilon(
+            data,
+            each,
+            error,
+            omission,
+            delta=delta,
+            neighbours=neighbours,
+            truth=_truth(truth, each.statistic, data),
+            runs=runs,
+        )
+        if json:
+            content = {
+                "epsilon": guarantee.epsilon,
+                "delta": guarantee.delta,
+                "neighbours": str(guarantee.neighbours),
+                "omission": str(omission),
+                "mechanism": str(each),
+                "error": reached.value,
+                "method": reached.method,
+                "unit": reached.unit,
+                "notes": [*data.notes, WARNING],
+            }
+            typer.echo(json_format.dumps(content))
+        else:
+            typer.echo(
+                f"{each} of {data.name} after {omission}: epsilon = "
+                f"{show_number(guarantee.epsilon)} reaches an expected error of "
+                f"{reached.value:.6g} {reached.unit} ({reached.method})."
+            )
+    if not json:
+        for note in (*data.notes, WARNING):
+            typer.echo(note)
+
+
+def _read(
+    source: str,
+    column: str | None,
+    bounds: str | None,
+    categories: str | None,
+    table: str | None,
+) -> "Column":
+    from omit.data.reading import read
+
+    declared: Any = bounds if bounds in (None, "from-data") else pair_of_numbers(str(bounds))
+    listed = None if categories is None else [part.strip() for part in categories.split(",")]
+    return read(source, column, bounds=declared, categories=listed, table=table)
+
+
+def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
+    """Return the usual ways to leave records out that are defined for the relation."""
+    if neighbours == "replace":
+        return [f"fixed-size:{max(1, size * share // 10)}" for share in (1, 5, 9)]
+    return DEFAULT_OMISSIONS
+
+
+def _mechanisms(data: "Column", statistic: str, noise: str, delta: float) -> "list[Mechanism]":
+    """Return the mechanisms asked for; with `all`, those that the data and delta allow."""
+    from omit.errors import InvalidInput
+    from omit.mechanisms.mean import NoisyMean
+    from omit.mechanisms.mode import NoisyMode
+
+    kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
+    if statistic not in (*STATISTICS, "all"):
+        raise InvalidInput(f"Expected statistic={statistic!r} to be mean, mode or all.")
+    wanted = STATISTICS if statistic == "all" else (statistic,)
+    if statistic == "all" and not _has_both(data):
+        wanted = ("mode",) if data.is_text else ("mean",)
+    known = {each for statistic in wanted for each in NOISES[statistic]}
+    if noise not in (*known, "all"):
+        choices = ", ".join([*sorted(known), "all"])
+        raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
+    return [
+        kinds[each](noise=kind)
+        for each in wanted
+        for kind in NOISES[each]
+        if kind == noise or (noise == "all" and (kind != "gaussian" or delta > 0))
+    ]
+
+
+def _has_both(data: "Column") -> bool:
+    """Tell whether the column has a mean and a declared domain for its mode."""
+    from omit.errors import InvalidInput
+
+    try:
+        data.domain()
+    except InvalidInput:
+        return False
+    return not data.is_text
+
+
+def _truth(text: str | None, statistic: str, data: "Column") -> Any:
+    from omit.errors import InvalidInput
+
+    if text is None:
+        return None
+    if statistic == "mode" and data.is_text:
+        return (text,)
+    try:
+        return (float(text),) if statistic == "mode" else float(text)
+    except ValueError as error:
+        raise InvalidInput(f"Expected truth={text!r} to be a number.") from error
+
+
+def _as_json(comparisons: "Sequence[Comparison]") -> dict[str, Any]:
+    first = comparisons[0].to_json()
+    return {
+        **first,
+        "rows": [row for comparison in comparisons for row in comparison.to_records()],
+        "verdict": " ".join(comparison.verdict for comparison in comparisons),
+        "notes": list(dict.fromkeys(note for each in comparisons for note in each.notes)),
+    }
+
+
+def _show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from omit.utility.compare import HEADINGS, table_cells
+
+    console = Console(highlight=False)
+    # A cut table is worse than a long line.
+    console.width = max(console.width, 100)
+    for comparison in comparisons:
+        title = f"{comparison.mechanism} of {comparison.column.name}, {comparison.baseline.metric}"
+        table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
+        for heading in HEADINGS:
+            right = heading in ("mechanism's ε", "error", "ratio")
+            table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+        for cells in table_cells(comparison.rows):
+            table.add_row(*cells)
+        console.print(table)
+        console.print(verdict or comparison.verdict, style="bold", soft_wrap=True)
+        console.print()
+    for note in dict.fromkeys(note for each in comparisons for note in each.notes):
+        console.print(note, soft_wrap=True)
+
+
+def _write_report(
+    file: Path,
+    comparisons: "Sequence[Comparison]",
+    target: "Guarantee",
+    truth: str | None,
+    quiet: bool,
+) -> None:
+    from omit.cli.writing import write_whole
+    from omit.report.comparison_report import comparison_report
+    from omit.utility.landscape import landscape, landscape_size
+
+    landscapes = []
+    if target.neighbours == "add-remove":
+        for comparison in comparisons:
+            name = f"report: {comparison.mechanism}"
+            with progress_bar(name, landscape_size(), not quiet) as advance:
+                landscapes.append(
+                    landscape(
+                        comparison.column,
+                        comparison.mechanism,
+                        target,
+                        truth=_truth(truth, comparison.mechanism.statistic, comparison.column),
+                        noise_reduction=comparison.noise_reduction,
+                        rows_per_person=comparison.rows_per_person,
+                        advance=advance,
+                    )
+                )
+    page = comparison_report(comparisons, landscapes)
+    write_whole(file, lambda path: path.write_text(page, encoding="utf-8"))
+    if not quiet:
+        typer.echo(f"Wrote {file}.")

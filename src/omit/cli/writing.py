@@ -1,0 +1,29 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from omit.errors import InvalidInput
+
+
+def write_whole(output: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `output`, and put it in place when it is finished.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written; what was there before stays.
+    """
+    unfinished = output.with_name(f".unfinished-{output.name}")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write(unfinished)
+        unfinished.replace(output)
+    except OSError as error:
+        raise InvalidInput(f"Cannot write {output}: {error.strerror}.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()

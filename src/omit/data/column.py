@@ -1,0 +1,300 @@
+"""One column of a table, reduced to what a mean or a mode needs: distinct values with counts.
+
+What is public here: the bounds or categories, if they were declared and not taken from the data.
+What is not: everything else, the number of records included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit.data.casting import (
+    AnyArray,
+    IntArray,
+    merged,
+    numbers,
+    raw_array,
+    refuse_unknown,
+    show_records,
+    tally,
+    texts,
+    whole_counts,
+)
+from omit.data.declared import (
+    Bounds,
+    Categories,
+    checked_bounds,
+    require_declaration,
+    resolve_bounds,
+    resolve_categories,
+    show_bounds,
+)
+from omit.data.domain import category_domain, whole_domain
+from omit.errors import InvalidInput
+
+BoundsSource: TypeAlias = Literal["declared", "registered", "from-data"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """A column with declared bounds (numbers) or declared categories (text).
+
+    Made by `read`, `Column.from_values` or `Column.from_counts`. Two columns are equal if all but
+    their `source` and `remarks` is.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called.
+    values : array
+        The distinct values that occur, sorted: floats, or texts as objects. Read-only.
+    counts : array of int
+        How many records have each value. Read-only.
+    bounds : tuple of float or None
+        The smallest and largest value a record can have; None for text.
+    bounds_source : str
+        ``"declared"`` by the caller, ``"registered"`` with the data set, or ``"from-data"``,
+        which is not private. For text it says where the categories come from.
+    categories : tuple of str or None
+        The texts a record can have, in the declared order; None for numbers.
+    clamped : int
+        How many records were outside the bounds and moved to the nearest one.
+    missing : int
+        How many records had no value and were left out.
+    source : str
+        Where the data came from.
+    remarks : tuple of str
+        More to say beside every result.
+
+    Examples
+    --------
+    >>> ages = Column.from_values([39, 25, 39, 130, None], bounds=(0, 125), name="age")
+    >>> ages
+    Column('age': 4 records, 3 distinct values, bounds [0, 125] declared)
+    >>> ages.values, ages.counts, ages.mean, ages.modes
+    (array([ 25.,  39., 125.]), array([1, 2, 1]), 57.0, (39.0,))
+    >>> for note in ages.notes:
+    ...     print(note)
+    age: 1 of 4 records had to be moved into the bounds [0, 125].
+    age: 1 record without a value had to be left out.
+    """
+
+    name: str
+    values: AnyArray
+    counts: IntArray
+    bounds: tuple[float, float] | None
+    bounds_source: BoundsSource = "declared"
+    categories: tuple[str, ...] | None = None
+    clamped: int = 0
+    missing: int = 0
+    source: str = field(default="values in memory", compare=False)
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        require_declaration(self.name, self.bounds, self.categories)
+        values = np.array(self.values, dtype=object if self.is_text else np.float64)
+        counts = whole_counts(self.name, self.counts)
+        if values.ndim != 1 or values.shape != counts.shape or not len(values):
+            raise InvalidInput(f"Expected as many counts as values of {self.name!r}, at least one.")
+        if not ((values[:-1] < values[1:]).all() and (counts > 0).all()):
+            raise InvalidInput(f"Expected sorted distinct values of {self.name!r}, each counted.")
+        if self.bounds is not None:
+            lower, upper = checked_bounds(self.bounds)
+            if not (lower <= values[0] and values[-1] <= upper):
+                raise InvalidInput(f"Expected the values of {self.name!r} within {self._range}.")
+            object.__setattr__(self, "bounds", (lower, upper))
+        elif self.categories is not None:
+            refuse_unknown(self.name, values, counts, frozenset(self.categories))
+        values.flags.writeable = counts.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "counts", counts)
+
+    def __repr__(self) -> str:
+        kinds = "categories" if self.is_text else f"bounds {self._range}"
+        return (
+            f"Column({self.name!r}: {show_records(self.size)}, {self.distinct:,} distinct values, "
+            f"{kinds} {self.bounds_source})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Column) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that the arrays of a copy are read-only too.
+        return Column, tuple(getattr(self, each.name) for each in fields(self))
+
+    @classmethod
+    def from_values(
+        cls,
+        values: Any,
+        bounds: Bounds | None = None,
+        *,
+        categories: Categories | None = None,
+        name: str | None = None,
+    ) -> Column:
+        """Return the column of records in memory: a sequence, an array or a pandas Series.
+
+        Raises
+        ------
+        InvalidInput
+            As for `from_counts`.
+
+        Examples
+        --------
+        >>> Column.from_values(["yes", "no", "yes"], categories=("yes", "no", "unknown")).modes
+        ('yes',)
+        """
+        if name is None:
+            name = str(getattr(values, "name", None) or "values")
+        require_declaration(name, bounds, categories)
+        distinct, counts, missing = tally(name, values)
+        return cls.from_counts(
+            distinct, counts, bounds, categories=categories, name=name, missing=missing
+        )
+
+    @classmethod
+    def from_counts(
+        cls,
+        values: Sequence[Any] | AnyArray,
+        counts: ArrayLike,
+        bounds: Bounds | None = None,
+        *,
+        categories: Categories | None = None,
+        name: str = "values",
+        missing: int = 0,
+    ) -> Column:
+        """Return the column in which each value occurs as often as its count says.
+
+        Values outside the bounds are moved to the nearest one and counted in `clamped`; empty
+        values are left out and counted in `missing`.
+
+        Raises
+        ------
+        InvalidInput
+            If nothing was declared, text stands among numbers, a text is not among the
+            categories, a number is infinite, or no record is left.
+
+        Examples
+        --------
+        >>> Column.from_counts([1, 2, 3], [10, 0, 5], bounds=(1, 3)).domain()
+        (array([1., 2., 3.]), array([10,  0,  5]))
+        """
+        require_declaration(name, bounds, categories)
+        raw, records = raw_array(name, values), whole_counts(name, counts)
+        if raw.shape != records.shape:
+            raise InvalidInput(f"Expected as many counts as values of {name!r}.")
+        raw, records = raw[records > 0], records[records > 0]
+        if bounds is not None:
+            cast: AnyArray = numbers(name, raw, records)
+            present = ~np.isnan(cast)
+        else:
+            cast = texts(raw)
+            present = np.array([text is not None for text in cast], dtype=bool)
+        missing += int(records[~present].sum())
+        cast, records = cast[present], records[present]
+        if not len(cast):
+            left_out = f" ({show_records(missing)} without a value)" if missing else ""
+            raise InvalidInput(f"Column {name!r} has no records to work with{left_out}.")
+        origin: BoundsSource = "declared"
+        if isinstance(bounds, str) or isinstance(categories, str):
+            origin = "from-data"
+        if categories is not None:
+            known = resolve_categories(categories, cast)
+            return cls(name, *merged(cast, records), None, origin, known, missing=missing)
+        assert bounds is not None
+        lower, upper = resolve_bounds(bounds, cast)
+        clamped = int(records[(cast < lower) | (cast > upper)].sum())
+        inside = np.clip(cast, lower, upper) + 0.0  # one zero, not two
+        return cls(name, *merged(inside, records), (lower, upper), origin, None, clamped, missing)
+
+    @property
+    def size(self) -> int:
+        """How many records there are, without the missing ones."""
+        return int(self.counts.sum())
+
+    @property
+    def distinct(self) -> int:
+        """How many different values occur."""
+        return len(self.values)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are texts, which have a mode and no mean."""
+        return self.categories is not None
+
+    @property
+    def mean(self) -> float:
+        """The mean after clamping.
+
+        Raises
+        ------
+        InvalidInput
+            If the values are texts.
+        """
+        if self.is_text:
+            raise InvalidInput(f"Column {self.name!r} is text and has no mean; ask for the mode.")
+        return math.fsum(self.values * self.counts) / self.size
+
+    @property
+    def modes(self) -> tuple[Any, ...]:
+        """All values that occur most often."""
+        return tuple(self.values[self.counts == self.counts.max()].tolist())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that belong beside every result on this column."""
+        said = []
+        if self.clamped:
+            share = f"{self.clamped:,} of {show_records(self.size)}"
+            said.append(f"{share} had to be moved into the bounds {self._range}.")
+        if self.missing:
+            said.append(f"{show_records(self.missing)} without a value had to be left out.")
+        if self.bounds_source == "from-data":
+            what = "categories" if self.is_text else f"bounds {self._range}"
+            said.append(
+                f"the {what} were taken from the data, so a release that uses them is NOT private."
+            )
+        return tuple(f"{self.name}: {each}" for each in (*said, *self.remarks))
+
+    def domain(self) -> tuple[AnyArray, IntArray]:
+        """Return every value a record can have, with its count, zeros included.
+
+        These are the whole numbers within the bounds, or the declared categories: what a mode is
+        chosen from. The values that occur would give away who is in the data.
+
+        Raises
+        ------
+        InvalidInput
+            If the numbers are not whole, or the domain has more than a million values.
+
+        Examples
+        --------
+        >>> Column.from_values(["b", "b"], categories=("b", "a")).domain()
+        (array(['b', 'a'], dtype=object), array([2, 0]))
+        """
+        if self.bounds is None:
+            values, counts = category_domain(self.categories or (), self.values, self.counts)
+        else:
+            values, counts = whole_domain(self.name, self.bounds, self.values, self.counts)
+        values.flags.writeable = counts.flags.writeable = False
+        return values, counts
+
+    @property
+    def _range(self) -> str:
+        assert self.bounds is not None
+        return show_bounds(self.bounds)
+
+    def _key(self) -> tuple[Any, ...]:
+        compared = (getattr(self, each.name) for each in fields(self) if each.compare)
+        return tuple(
+            tuple(each.tolist()) if isinstance(each, np.ndarray) else each for each in compared
+        )

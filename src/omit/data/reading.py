@@ -1,0 +1,139 @@
+"""Reading one column, from wherever it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omit.data.column import Column
+from omit.data.declared import Bounds, Categories, require_declaration
+from omit.data.nearest import listed, nearest
+from omit.data.registry import DATASETS, Dataset, dataset
+from omit.data.sources import Table, connection_table, file_table, relation_table
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+def read(
+    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    column: str | None = None,
+    *,
+    bounds: Bounds | None = None,
+    categories: Categories | None = None,
+    table: str | None = None,
+) -> Column:
+    """Return one column of a table, reduced to value counts.
+
+    Files and databases are read by DuckDB and reduced there, so they may be far larger than
+    memory. Values outside the bounds are moved to the nearest one; records without a value (empty,
+    NULL, NaN, and among numbers also NA) are left out. Both are counted, and `Column.notes` says
+    so.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, Series, DuckDBPyConnection or DuckDBPyRelation
+        The name of a registered data set (see `datasets`), else the path of a CSV file with a
+        header row (``.csv``, ``.csv.gz``, ``.tsv``, ``.tsv.gz``), a Parquet file or a DuckDB
+        database; or a pandas or DuckDB object.
+    column : str, optional
+        The column; may be left out if there is only one, and for a registered data set.
+    bounds : tuple of float or "from-data"
+        The smallest and the largest value a record can have. ``"from-data"`` takes them from the
+        data, which is not private. Registered columns have bounds.
+    categories : sequence of str or "from-data"
+        For text: all values a record can have.
+    table : str, optional
+        The table of a DuckDB database or connection; may be left out if there is only one.
+
+    Raises
+    ------
+    InvalidInput
+        If something is missing, undeclared or not readable; the message says what would work.
+
+    Examples
+    --------
+    >>> ages = read("adult", "age")
+    >>> ages
+    Column('age': 32,561 records, 73 distinct values, bounds [0, 125] registered)
+    >>> read("adult", "occupation").notes
+    ('occupation: 1,843 records without a value had to be left out.',)
+    """
+    if isinstance(source, str) and source in DATASETS and table is None:
+        return _read_registered(dataset(source), column, bounds, categories)
+    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
+    if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
+        if isinstance(source, pandas.DataFrame):
+            names = [str(name) for name in source.columns]
+            position = _position(names, column, "the DataFrame")
+            column, source = names[position], source.iloc[:, position]
+        made = Column.from_values(source, bounds, categories=categories, name=column)
+        return replace(made, source="a pandas object")
+    with _opened(source, table) as opened:
+        position = _position(opened.names, column, opened.label)
+        name = opened.names[position]
+        require_declaration(name, bounds, categories)
+        values, counts = opened.tally(position)
+    made = Column.from_counts(values, counts, bounds, categories=categories, name=name)
+    return replace(made, source=opened.label)
+
+
+def _read_registered(
+    known: Dataset, column: str | None, bounds: Bounds | None, categories: Categories | None
+) -> Column:
+    name = column or known.default_column
+    registered = bounds is None and categories is None
+    if registered:
+        bounds, categories = known.bounds.get(name), known.categories.get(name)
+    if categories is not None and not isinstance(categories, str):
+        categories = tuple(categories)
+    with known.path() as path, file_table(path) as opened:
+        position = _position(opened.names, name, f"the data set {known.name!r}")
+        require_declaration(name, bounds, categories)
+        values, counts = opened.tally(position)
+    # Whoever declares '?' as a category wants it counted.
+    absent = set(known.missing).difference(categories or ())
+    values[[value in absent for value in values]] = None
+    made = Column.from_counts(values, counts, bounds, categories=categories, name=name)
+    if not registered:
+        return replace(made, source=known.name)
+    remarks = (known.remarks[name],) if name in known.remarks else ()
+    return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
+
+
+@contextmanager
+def _opened(source: Any, table: str | None) -> Iterator[Table]:
+    duckdb = sys.modules.get("duckdb")
+    if duckdb and isinstance(source, duckdb.DuckDBPyConnection):
+        yield connection_table(source, table)
+    elif duckdb and isinstance(source, duckdb.DuckDBPyRelation):
+        yield relation_table(source)
+    elif isinstance(source, str | Path):
+        path = Path(os.path.expanduser(source))
+        if isinstance(source, str) and path.name == source and not path.suffix:
+            dataset(source)  # raises: a bare word is a name, and this one is not registered
+        with file_table(path, table) as opened:
+            yield opened
+    else:
+        raise InvalidInput(
+            "Expected a path, a registered name, or a pandas or DuckDB object, got "
+            f"{type(source).__name__}; for values in memory use Column.from_values."
+        )
+
+
+def _position(names: Sequence[str], column: str | None, label: str) -> int:
+    """Return where the column is."""
+    if column is None and len(names) != 1:
+        raise InvalidInput(f"Expected a column of {label}: one of {listed(names)}.")
+    wanted = names[0] if column is None else column
+    if wanted not in names:
+        raise InvalidInput(f"There is no column {wanted!r} in {label}; {nearest(wanted, names)}.")
+    if list(names).count(wanted) > 1:
+        raise InvalidInput(f"Several columns of {label} are called {wanted!r}; rename one.")
+    return list(names).index(wanted)

@@ -1,0 +1,221 @@
+"""Data sets that are known by name, with their origin and what is declared about their columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from types import MappingProxyType
+
+from omit.data.adult import ADULT_BOUNDS, ADULT_CATEGORIES
+from omit.data.nearest import nearest
+from omit.errors import InvalidInput
+
+FOLDER_VARIABLE = "OMIT_DATA"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A registered data set.
+
+    Parameters
+    ----------
+    name : str
+        What `read` knows it by.
+    title, citation, licence : str
+        What it is, whom to cite, and what the origin says about its use.
+    file : str
+        The file's name, in the package if `bundled`, else in the folder that the environment
+        variable ``OMIT_DATA`` names.
+    default_column : str
+        The column that is read if none is asked for.
+    bounds, categories : mapping
+        What is declared about columns of numbers and of text.
+    remarks : mapping
+        What has to be said about a column beside every result.
+    missing : tuple of str
+        The texts that stand for a missing value.
+    bundled : bool
+        Whether the file is part of this package.
+
+    Examples
+    --------
+    >>> adult = dataset("adult")
+    >>> adult.default_column, adult.bounds["age"], adult.categories["sex"]
+    ('age', (0, 125), ('Female', 'Male'))
+    """
+
+    name: str
+    title: str
+    citation: str
+    licence: str
+    file: str
+    default_column: str
+    bounds: Mapping[str, tuple[float, float]]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    bundled: bool = False
+
+    @contextmanager
+    def path(self) -> Iterator[Path]:
+        """Give the path of the file, for as long as the context lasts.
+
+        Raises
+        ------
+        InvalidInput
+            If the file is not where it should be; the message says what to set.
+
+        Examples
+        --------
+        >>> with dataset("adult").path() as path:
+        ...     path.name
+        'adult.csv.gz'
+        """
+        if self.bundled:
+            with as_file(files("omit.data") / "files" / self.file) as path:
+                yield path
+            return
+        folder = os.environ.get(FOLDER_VARIABLE)
+        if not folder:
+            raise InvalidInput(
+                f"The data set {self.name!r} is not part of the package; set the environment "
+                f"variable {FOLDER_VARIABLE} to the folder that holds {self.file}."
+            )
+        path = Path(folder).expanduser() / self.file
+        if not path.is_file():
+            raise InvalidInput(
+                f"The data set {self.name!r} needs the file {self.file}, which is not in "
+                f"{folder}, the folder that {FOLDER_VARIABLE} names."
+            )
+        yield path
+
+
+# The paper's rule where no bound is obvious (omitting-records, Section 3.1).
+_FROM_MAXIMUM = (
+    "the upper bound is the paper's, about 1.5 times the largest value in the data, so a release "
+    "that uses it is NOT private."
+)
+
+_ADULT = Dataset(
+    name="adult",
+    title="Adult: 32,561 adults of the US Current Population Survey 1994 (training part)",
+    citation="B. Becker and R. Kohavi, 'Adult', UCI Machine Learning Repository, 1996, "
+    "doi:10.24432/C5XW20",
+    licence="CC BY 4.0",
+    file="adult.csv.gz",
+    default_column="age",
+    bounds=ADULT_BOUNDS,
+    categories=ADULT_CATEGORIES,
+    remarks=dict.fromkeys(("fnlwgt", "capital-gain", "capital-loss"), _FROM_MAXIMUM),
+    missing=("?",),
+    bundled=True,
+)
+_IRISH = Dataset(
+    name="irish",
+    title="Irish: 66,666 synthetic people after the Irish census of 2011 (COCOA, numeric coding)",
+    citation="V. Ayala-Rivera, A. O. Portillo-Dominguez, L. Murphy and C. Thorpe, 'COCOA: A "
+    "Synthetic Data Generator for Testing Anonymization Techniques', PSD 2016, "
+    "doi:10.1007/978-3-319-45381-1_13",
+    licence="none stated",
+    file="irish.csv",
+    default_column="Age",
+    bounds={"Age": (0, 125), "HighestEducationCompleted": (1, 10)},
+)
+_CENSUS = Dataset(
+    name="census",
+    title="Census: 1,080 records of the US Current Population Survey 1995 (CASC reference data)",
+    citation="R. Brand, J. Domingo-Ferrer and J. M. Mateo-Sanz, 'Reference data sets to test and "
+    "compare SDC methods for protection of numerical microdata', project CASC, 2002",
+    licence="public use file",
+    file="census.csv",
+    default_column="FEDTAX",
+    bounds={"FEDTAX": (0, 31889), "FICA": (0, 11890)},
+    remarks=dict.fromkeys(("FEDTAX", "FICA"), _FROM_MAXIMUM),
+)
+
+# The code book that comes with the NIST excerpts, without the columns whose range is the data's.
+_NIST_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "AGEP": (0, 99),
+    "SEX": (1, 2),
+    "MSP": (1, 6),
+    "HISP": (0, 4),
+    "RAC1P": (1, 9),
+    "NOC": (0, 19),
+    "NPF": (2, 20),
+    "HOUSING_TYPE": (1, 3),
+    "OWN_RENT": (0, 2),
+    "INDP_CAT": (0, 18),
+    "EDU": (1, 12),
+    "PINCP_DECILE": (0, 9),
+    "POVPIP": (0, 501),
+    "DVET": (1, 6),
+    "DREM": (1, 2),
+    "DPHY": (1, 2),
+    "DEYE": (1, 2),
+    "DEAR": (1, 2),
+}
+
+
+def _nist(name: str, where: str, file: str) -> Dataset:
+    return Dataset(
+        name=name,
+        title=f"NIST Diverse Community Data Excerpts: {where}, American Community Survey 2019",
+        citation="C. Task, K. Bhagat and G. S. Howarth, 'SDNist v2: Deidentified Data Report "
+        "Tool', National Institute of Standards and Technology, 2023, doi:10.18434/mds2-2943",
+        licence="NIST notice; not subject to copyright in the United States",
+        file=file,
+        default_column="AGEP",
+        bounds=_NIST_BOUNDS,
+        missing=("N",),
+    )
+
+
+DATASETS: Mapping[str, Dataset] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            _ADULT,
+            _IRISH,
+            _CENSUS,
+            _nist("nist-ma", "Massachusetts", "nist_ma2019.csv"),
+            _nist("nist-tx", "Texas", "nist_tx2019.csv"),
+            _nist("nist-national", "National", "nist_national2019.csv"),
+        )
+    }
+)
+
+
+def datasets() -> tuple[Dataset, ...]:
+    """Return all registered data sets.
+
+    Examples
+    --------
+    >>> [each.name for each in datasets()]
+    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national']
+    """
+    return tuple(DATASETS.values())
+
+
+def dataset(name: str) -> Dataset:
+    """Return the registered data set of that name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none; the message names the nearest.
+
+    Examples
+    --------
+    >>> dataset("adult").licence
+    'CC BY 4.0'
+    """
+    if name not in DATASETS:
+        raise InvalidInput(
+            f"There is no registered data set {name!r}; {nearest(name, DATASETS)} "
+            "(a file is given by its path, such as people.csv)."
+        )
+    return DATASETS[name]

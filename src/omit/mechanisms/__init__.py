@@ -1,0 +1,1 @@
+"""Protected statistics: what is computed, and which noise gives it a guarantee."""

@@ -1,0 +1,109 @@
+"""The mode, as the value with the largest noisy count."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray, as_array
+from omit.data.column import Column
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee
+from omit.mechanisms.base import Counts, Mechanism
+from omit.mechanisms.gaussian import gaussian_scale
+from omit.mechanisms.noise import Kind, Noise
+
+KINDS: tuple[Kind, ...] = ("laplace", "exponential", "gaussian", "gumbel")
+
+
+@dataclass(frozen=True)
+class NoisyMode(Mechanism):
+    """Add noise to the count of every value of the declared domain and report the largest.
+
+    One record changes one count by 1 under add-remove, two counts under replace.
+
+    - ``"laplace"``: the whole histogram is protected, scale 1/epsilon (2/epsilon under replace).
+    - ``"gaussian"``: the whole histogram, with exactly calibrated noise for L2 sensitivity 1
+      (the square root of 2 under replace).
+    - ``"exponential"``: report-noisy-max with exponential noise, scale 2/epsilon.
+    - ``"gumbel"``: the exponential mechanism, scale 2/epsilon.
+
+    Where several values share the largest count, each of them counts as right.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> NoisyMode(noise="gumbel").count_noise(Guarantee(0.5))
+    Noise(kind='gumbel', scale=4.0)
+    """
+
+    noise: Kind = "laplace"
+
+    statistic: ClassVar[str] = "mode"
+    metric: ClassVar[str] = "probability of a wrong answer"
+    unit: ClassVar[str] = "probability"
+
+    def __post_init__(self) -> None:
+        if self.noise not in KINDS:
+            raise InvalidInput(f"Expected noise={self.noise!r} to be one of: {', '.join(KINDS)}.")
+
+    def __str__(self) -> str:
+        if self.noise == "gumbel":
+            return "noisy mode, exponential mechanism"
+        return f"noisy mode, {self.noise.capitalize()} noise"
+
+    def count_noise(self, guarantee: Guarantee) -> Noise:
+        """Return the noise of every count."""
+        self.require_relation(guarantee)
+        changed = 2 if guarantee.neighbours == REPLACE else 1
+        if self.noise == "gaussian":
+            return Noise("gaussian", gaussian_scale(guarantee, math.sqrt(changed)))
+        if guarantee.epsilon == 0:
+            raise InvalidInput(f"{self.noise.capitalize()} noise needs epsilon > 0.")
+        return Noise(self.noise, (changed if self.noise == "laplace" else 2) / guarantee.epsilon)
+
+    def truth(self, column: Column) -> tuple[Any, ...]:
+        """Return all values with the largest count."""
+        return column.modes
+
+    def answers(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        rng: np.random.Generator,
+    ) -> NDArray[Any]:
+        """Return the winning value for each row; `nan`, or no text, for a value nobody has."""
+        noise = self.count_noise(guarantee)
+        possible, empty = possible_values(column, bounds)
+        noisy = counts[:, possible] + noise.draw(rng, (len(counts), int(possible.sum())))
+        winner: NDArray[Any] = np.asarray(column.values)[possible][noisy.argmax(axis=1)]
+        if empty == 0:
+            return winner
+        highest = noise.draw_largest(rng, empty, counts.shape[:1])
+        return np.where(highest > noisy.max(axis=1), "" if column.is_text else np.nan, winner)
+
+    def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
+        """Return 1 for each wrong answer and 0 for each right one."""
+        return as_array(~np.isin(answers, np.asarray(truth)))
+
+
+def possible_values(
+    column: Column, bounds: tuple[float, float] | None
+) -> tuple[NDArray[np.bool_], int]:
+    """Return which values of the column can be left, and how many others nobody has.
+
+    The domain is that of the column, narrowed to `bounds`.
+    """
+    domain = column.domain()[0]
+    values = np.asarray(column.values)
+    if column.is_text or bounds is None:
+        return np.ones(len(values), dtype=np.bool_), len(domain) - len(values)
+    inside = (values >= bounds[0]) & (values <= bounds[1])
+    size = int(((as_array(domain) >= bounds[0]) & (as_array(domain) <= bounds[1])).sum())
+    return inside, size - int(inside.sum())

@@ -1,0 +1,172 @@
+"""The report of a comparison as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import omit
+from omit.guarantee import relation
+from omit.report.landscape_figures import rate_figure, score_figure
+from omit.utility.compare import HEADINGS, WARNING, Comparison, table_cells
+from omit.utility.landscape import Landscape
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1a1a1a; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+.warning { border: 2px solid #b30000; padding: .6rem 1rem; font-weight: 600; }
+.verdict { font-size: 1.1rem; border-left: 4px solid #08306b; padding-left: 1rem; }
+table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; }
+th { border-bottom: 2px solid #444; } tr:nth-child(even) td { background: #f4f4f4; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
+figcaption { color: #444; font-size: .92rem; }
+"""
+
+
+def comparison_report(
+    comparisons: Sequence[Comparison], landscapes: Sequence[Landscape] = ()
+) -> str:
+    """Return the report as HTML.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        What was asked for; all on the same column and at the same guarantee.
+    landscapes : sequence of Landscape
+        Curves and maps to add, one for each mechanism.
+    """
+    first = comparisons[0]
+    column = first.column
+    sections = [
+        f"<h1>Leaving records out of {escape(column.name)}</h1>",
+        f'<p class="warning">{escape(WARNING)}</p>',
+        f"<p>{column.size:,} records, {column.distinct:,} different values, from "
+        f"{escape(column.source)}. {_what_is_equal(first)}: "
+        f"<b>{escape(str(first.target))}</b>.</p>",
+    ]
+    for comparison in comparisons:
+        sections.append(_comparison_section(comparison))
+    for landscape in landscapes:
+        sections.append(_landscape_section(landscape))
+    sections.append(_assumptions(comparisons))
+    title = f"omit: {column.name} at {first.target}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(sections)
+        + f"\n<p><small>Made by omit {omit.__version__}.</small></p>\n</body></html>\n"
+    )
+
+
+def _what_is_equal(comparison: Comparison) -> str:
+    if comparison.noise_reduction:
+        return "Every release below has the same guarantee"
+    return "Every mechanism below has the same guarantee by itself, so releases differ in privacy"
+
+
+def _comparison_section(comparison: Comparison) -> str:
+    numbers = {1, 2, 4}
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="number">{escape(cell)}</td>'
+            if i in numbers
+            else f"<td>{escape(cell)}</td>"
+            for i, cell in enumerate(cells)
+        )
+        + "</tr>"
+        for cells in table_cells(comparison.rows)
+    )
+    error = comparison.baseline
+    parts = "".join(f"<li>{escape(sentence)}</li>" for sentence in cost_sentences(comparison))
+    return (
+        f"<h2>{escape(_sentence_case(str(comparison.mechanism)))}</h2>"
+        f'<p class="verdict">{escape(comparison.verdict)}</p>'
+        f"<p>Error: {escape(error.metric)}.</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<ul>{parts}</ul>"
+    )
+
+
+def cost_sentences(comparison: Comparison) -> list[str]:
+    """Return for each omission what the omission and what the noise costs, in words."""
+    sentences = []
+    for row in comparison.rows[1:]:
+        parts = row.error.parts if row.error is not None else None
+        if parts is None:
+            continue
+        if parts.bias is not None:
+            sentences.append(
+                f"{row.omission}: bias {_rounded(parts.bias)} %, standard deviation by omission "
+                f"{parts.omission:.3g} %, by noise {parts.noise:.3g} % (to first order)."
+            )
+        else:
+            sentences.append(
+                f"{row.omission}: wrong with probability {parts.omission:.3g} without any noise, "
+                f"and {parts.noise:.3g} with its noise on all records."
+            )
+    return sentences
+
+
+def _rounded(value: float) -> str:
+    """Return three digits, or 0 for what rounding errors leave."""
+    return "0" if abs(value) < 1e-9 else f"{value:.3g}"
+
+
+def _landscape_section(landscape: Landscape) -> str:
+    simulated = ""
+    if landscape.simulated:
+        simulated = f" {landscape.simulated} of these numbers are simulated, the others exact."
+    return (
+        f"<h2>All sampling rates and all outlier scores: {escape(str(landscape.mechanism))}</h2>"
+        f"<figure>{_svg(rate_figure(landscape))}<figcaption>The same guarantee along each line: "
+        "the smaller the sample, the less noise it needs, and still the larger its error where "
+        f"lines fall to the right.{simulated}</figcaption></figure>"
+        f"<figure>{_svg(score_figure(landscape))}<figcaption>Above 1, suppression makes the error "
+        "larger. To the right of the blue line it amplifies privacy, so that the mechanism needs "
+        "less noise.</figcaption></figure>"
+    )
+
+
+def _assumptions(comparisons: Sequence[Comparison]) -> str:
+    first = comparisons[0]
+    notes = dict.fromkeys(note for comparison in comparisons for note in comparison.notes)
+    bounds = first.column.bounds
+    statements = [
+        f"Two databases are neighbours if {relation(first.target.neighbours).meaning}.",
+        f"A person has at most {first.rows_per_person} record(s).",
+        "The sample stays secret; bounds and parameters were fixed without looking at the data."
+        if first.column.bounds_source != "from-data"
+        else "The sample stays secret. The bounds were taken from the data, which is NOT private.",
+        f"Values lie in [{bounds[0]:g}, {bounds[1]:g}] ({first.column.bounds_source})."
+        if bounds is not None
+        else "Categories were declared.",
+        "The mechanism's noise is reduced (or increased) so that the release has the guarantee."
+        if first.noise_reduction
+        else "The mechanism alone has the guarantee: its noise is not reduced.",
+        "Errors compare with the statistic of all records, unless another truth was given.",
+        *(note for note in notes if note != WARNING),
+    ]
+    items = "".join(f"<li>{escape(each)}</li>" for each in statements if each)
+    return f"<h2>What was assumed</h2><ul>{items}</ul>"
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _svg(figure: Figure) -> str:
+    """Return a figure as SVG to put into a page."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,109 @@
+"""Pictures of expected errors: over all sampling rates, and over all (m, M)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omit._numeric import FloatArray
+from omit.omissions.outlier_score_bounds import mixture_epsilon
+from omit.utility.landscape import Landscape
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_STYLES = ("-", "--", "-.", (0, (1, 1)))
+_SHADES = ("0.0", "0.25", "0.4", "0.5")
+
+
+def rate_figure(landscape: Landscape) -> Figure:
+    """Return the expected error over the sampling rate, one line for each epsilon."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    axes = figure.subplots()
+    rates = 100 * np.append(landscape.rates, 1.0)
+    for i, epsilon in enumerate(landscape.epsilons):
+        errors = np.append(landscape.by_rate[i], landscape.baseline[i])
+        axes.plot(
+            rates,
+            errors,
+            linewidth=1.6,
+            label=f"ε = {epsilon:g}",
+            color=_SHADES[i % 4],
+            linestyle=_STYLES[i % 4],
+        )
+        axes.plot(rates[-1:], errors[-1:], "o", color=_SHADES[i % 4], markersize=4, clip_on=False)
+    if landscape.mechanism.unit == "%":
+        axes.set_yscale("log")
+        axes.set_ylabel("expected relative error, %")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    else:
+        axes.set_ylabel(landscape.mechanism.metric)
+        axes.set_ylim(0, 1)
+    axes.set_xlabel("sampling rate, % of records kept; dot: all records, no omission")
+    axes.set_xlim(0, 100)
+    axes.grid(alpha=0.25)
+    axes.legend(title="guarantee of the release", frameon=False)
+    axes.set_title(
+        f"{landscape.mechanism} of {landscape.column.name}: Poisson sampling", fontsize=11
+    )
+    return figure
+
+
+def score_figure(landscape: Landscape) -> Figure:
+    """Return the error of outlier-score suppression against no omission, over (m, M)."""
+    from matplotlib.figure import Figure
+
+    rows = -(-len(landscape.epsilons) // 2)
+    figure = Figure(figsize=(9.4, 4.6 * rows + 0.4), layout="constrained")
+    all_axes = figure.subplots(rows, 2, squeeze=False)
+    ratios = landscape.by_score / landscape.baseline[:, None, None]
+    for axes, epsilon, ratio in zip(all_axes.flat, landscape.epsilons, ratios, strict=False):
+        _draw_scores(axes, landscape, epsilon, ratio)
+    for axes in all_axes.flat[len(landscape.epsilons) :]:
+        axes.set_visible(False)
+    figure.suptitle(
+        f"{landscape.mechanism} of {landscape.column.name}: "
+        "error of outlier-score suppression ÷ error with all records",
+        fontsize=11,
+    )
+    return figure
+
+
+def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatArray) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    points = np.array(landscape.probabilities)
+    half = (points[1] - points[0]) / 2 if len(points) > 1 else 0.05
+    extent = (points[0] - half, points[-1] + half, points[0] - half, points[-1] + half)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithm = np.log10(ratio).T
+    # Light enough for black numbers; a tenfold error has the full colour.
+    colours = LinearSegmentedColormap.from_list("ratio", ["#4292c6", "#ffffff", "#fd8d3c"])
+    axes.imshow(
+        logarithm, origin="lower", extent=extent, cmap=colours, vmin=-1, vmax=1, aspect="equal"
+    )
+    for j, m in enumerate(points):
+        for k, M in enumerate(points):
+            if np.isfinite(ratio[j, k]):
+                text = _short(float(ratio[j, k]))
+                axes.text(m, M, text, ha="center", va="center", fontsize=8)
+    fine = np.linspace(*extent[:2], 200)
+    m, M = np.meshgrid(fine, fine)
+    bound = mixture_epsilon(epsilon, np.minimum(m, M).clip(0, 1), np.maximum(m, M).clip(0, 1))
+    above = np.ma.masked_where(m > M, bound)
+    if above.min() < epsilon < above.max():
+        axes.contour(m, M, above, levels=[epsilon], colors="#08306b", linewidths=1.8)
+    axes.set_title(f"ε = {epsilon:g}", fontsize=10)
+    axes.set_xlabel("m, smallest probability of deletion")
+    axes.set_ylabel("M, largest probability of deletion")
+    axes.set(xlim=extent[:2], ylim=extent[2:])
+
+
+def _short(ratio: float) -> str:
+    if ratio >= 1000:
+        return f"{ratio:.0e}".replace("e+0", "e")
+    return f"{ratio:.0f}" if ratio >= 99.5 else f"{ratio:.2g}"

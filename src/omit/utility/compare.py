@@ -1,0 +1,341 @@
+"""The same statistic at the same guarantee, with and without leaving records out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from omit.data.column import Column
+from omit.errors import Unattainable
+from omit.guarantee import Guarantee
+from omit.mechanisms.base import Mechanism
+from omit.omissions.base import Omission
+from omit.omissions.sampling import NoOmission
+from omit.utility.error import Error
+from omit.utility.expected import NO_PROTECTION, Method, base_guarantee, expected_error
+from omit.utility.simulated import DEFAULT_RUNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Standing = Literal["baseline", "better", "worse", "undecided", "unattainable"]
+
+HEADINGS = ("omission", "mechanism's ε", "error", "95 % interval", "ratio", "standing")
+
+_UNBEATEN = "nothing tested beats using all records"
+
+WARNING = "Computed from confidential data and not private: for the curator's eyes only."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to leave records out, and what it costs.
+
+    `ratio` is the expected error divided by that without omission; `standing` follows from the
+    intervals of both.
+    """
+
+    omission: Omission
+    base: Guarantee | None
+    error: Error | None
+    ratio: float | None
+    standing: Standing
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """No omission against each omission, at the same guarantee.
+
+    Prints as a table, shows itself in a notebook, and becomes a data frame or JSON.
+    """
+
+    column: Column
+    mechanism: Mechanism
+    target: Guarantee
+    rows: tuple[Row, ...]
+    noise_reduction: bool = True
+    rows_per_person: int = 1
+
+    @property
+    def baseline(self) -> Error:
+        """The error without omission."""
+        error = self.rows[0].error
+        assert error is not None
+        return error
+
+    @property
+    def verdict(self) -> str:
+        """One sentence that follows from the intervals."""
+        tested = [row for row in self.rows[1:] if row.error is not None]
+        setting = f"At {self.target}"
+        if not self.noise_reduction:
+            setting = f"With a mechanism that is {self.target} by itself"
+        if self.rows_per_person > 1:
+            setting += f" for a person with up to {self.rows_per_person} records"
+        if len(self.rows) == 1:
+            return f"{setting}, no omission was tested."
+        if not tested:
+            return f"{setting}, none of the omissions can reach the guarantee."
+        if self.rows[0].ratio is None:
+            return f"{setting}, using all records gives no error that could be seen: {_UNBEATEN}."
+        # What surely beats all records comes before what might, and that before what does not.
+        order: dict[Standing, int] = {"better": 0, "undecided": 1}
+        best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
+        name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
+        effect = f"{setting}, {name} multiplies the expected error by {_factor(best.ratio)}"
+        if best.standing == "better":
+            return f"{effect}: it beats using all records."
+        if best.standing == "undecided":
+            return f"{effect}, which cannot be told apart from using all records."
+        return f"{effect}; {_UNBEATEN}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said beside the numbers."""
+        simulated = sorted(
+            {
+                f"Simulated where no exact answer exists: {row.error.reason}."
+                for row in self.rows
+                if row.error is not None and row.error.reason is not None
+            }
+        )
+        ties: tuple[str, ...] = ()
+        modes = self.mechanism.truth(self.column)
+        if self.mechanism.statistic == "mode" and len(modes) > 1:
+            ties = (f"{len(modes)} values share the largest count; each of them counts as right.",)
+        weaker: tuple[str, ...] = ()
+        if not self.noise_reduction:
+            weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
+        return (*self.column.notes, *ties, *weaker, *simulated, WARNING)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return one dictionary for each row."""
+        return [self._record(row) for row in self.rows]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold."""
+        return {
+            "target": {
+                "epsilon": self.target.epsilon,
+                "delta": self.target.delta,
+                "neighbours": str(self.target.neighbours),
+                "rows_per_person": self.rows_per_person,
+            },
+            "column": self.column.name,
+            "records": self.column.size,
+            "noise_reduction": self.noise_reduction,
+            "rows": self.to_records(),
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_records())
+
+    def summary(self) -> str:
+        """Return the table and the verdict as plain text."""
+        cells = [HEADINGS, *table_cells(self.rows)]
+        widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+            for line in cells
+        ]
+        title = f"{self.mechanism} of {self.column.name}, {self.target}"
+        return "\n".join([title, *lines, "", self.verdict, *self.notes])
+
+    def plot(self) -> Figure:
+        """Return a picture of the rows: errors with intervals, a line at that of all records."""
+        from omit.utility.comparison_plot import comparison_figure
+
+        return comparison_figure(
+            f"{self.mechanism} of {self.column.name}, {self.target}",
+            [cells[0] for cells in table_cells(self.rows)],
+            [row.error for row in self.rows],
+            self.mechanism.metric,
+            self.mechanism.unit,
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        keys = ("omission", "base_epsilon", "error", "low", "high", "ratio", "method")
+        head = "".join(f"<th>{escape(key)}</th>" for key in keys)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_cell(record[key]))}</td>" for key in keys) + "</tr>"
+            for record in self.to_records()
+        )
+        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
+        return (
+            f"<p><b>{escape(str(self.mechanism))} of {escape(self.column.name)}</b>, "
+            f"{escape(self.baseline.metric)} in {escape(self.baseline.unit)}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<p>{escape(self.verdict)}</p>{notes}"
+        )
+
+    def _record(self, row: Row) -> dict[str, Any]:
+        error, parts = row.error, row.error.parts if row.error is not None else None
+        return {
+            "omission": str(row.omission),
+            "statistic": self.mechanism.statistic,
+            "mechanism": str(self.mechanism),
+            "base_epsilon": row.base.epsilon if row.base is not None else None,
+            "base_delta": row.base.delta if row.base is not None else None,
+            "error": error.value if error is not None else None,
+            "low": error.low if error is not None else None,
+            "high": error.high if error is not None and math.isfinite(error.high) else None,
+            "method": error.method if error is not None else "unattainable",
+            "ratio": row.ratio,
+            "standing": row.standing,
+            "metric": self.mechanism.metric,
+            "unit": self.mechanism.unit,
+            "median": error.median if error is not None else None,
+            "quantile_90": error.quantile_90 if error is not None else None,
+            "by_omission": parts.omission if parts is not None else None,
+            "by_noise": parts.noise if parts is not None else None,
+            "bias": parts.bias if parts is not None else None,
+            "reason": row.reason or (error.reason if error is not None else None),
+        }
+
+
+def compare(
+    data: Column,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+    *omissions: Omission,
+    method: Method = "auto",
+    truth: Any = None,
+    noise_reduction: bool = True,
+    rows_per_person: int = 1,
+    runs: int = DEFAULT_RUNS,
+    seed: int = 0,
+) -> Comparison:
+    """Compare no omission with each omission at the same guarantee.
+
+    Parameters
+    ----------
+    data, mechanism, guarantee
+        As for `expected_error`.
+    *omissions : Omission
+        Ways to leave records out.
+    method, truth, noise_reduction, runs
+        As for `expected_error`.
+    rows_per_person : int
+        How many records one person may have; the guarantee is for a person.
+    seed : int
+        Of simulated rows; all of them start from it, so that they can be compared.
+
+    Returns
+    -------
+    Comparison
+        The first row is without omission. An omission that cannot reach the guarantee has a row
+        that says so.
+
+    Examples
+    --------
+    >>> import omit
+    >>> ages = omit.Column.from_values(list(range(20, 70)) * 20, bounds=(0, 100), name="age")
+    >>> result = compare(ages, omit.NoisyMean(), omit.Guarantee(1.0), omit.PoissonSampling(0.5))
+    >>> print(result.verdict)
+    At (1, 0)-DP under add-remove, Poisson sampling at rate 0.5 multiplies the expected error by
+    2.13; nothing tested beats using all records.
+    """
+    each = guarantee.per_row(rows_per_person)
+    rows: list[Row] = []
+    for omission in (NoOmission(), *omissions):
+        suited = omission.suited_to(mechanism.statistic)
+        try:
+            base = base_guarantee(suited, each, noise_reduction)
+        except Unattainable as reason:
+            rows.append(Row(suited, None, None, None, "unattainable", str(reason)))
+            continue
+        error = expected_error(
+            data,
+            mechanism,
+            each,
+            suited,
+            method,
+            truth=truth,
+            noise_reduction=noise_reduction,
+            runs=runs,
+            rng=np.random.default_rng(seed),
+        )
+        rows.append(_standing(suited, base, error, rows[0].error if rows else None))
+    return Comparison(data, mechanism, guarantee, tuple(rows), noise_reduction, rows_per_person)
+
+
+def _standing(omission: Omission, base: Guarantee, error: Error, baseline: Error | None) -> Row:
+    """Return the row of an omission, judged by whether its interval meets the baseline's."""
+    if baseline is None:
+        return Row(omission, base, error, 1.0 if _is_positive(error) else None, "baseline")
+    ratio = error.value / baseline.value if _is_positive(baseline) else None
+    standing: Standing = "undecided"
+    if error.high < baseline.low:
+        standing = "better"
+    elif error.low > baseline.high:
+        standing = "worse"
+    return Row(omission, base, error, ratio, standing)
+
+
+def _is_positive(error: Error) -> bool:
+    """Tell whether an error is more than numerical precision."""
+    return error.low > 0 or (error.method == "simulated" and error.value > 0)
+
+
+def interval(error: Error) -> str:
+    """Return the interval of a simulated error, or how exact an exact one is."""
+    if error.method == "exact":
+        return "exact"
+    return f"{_quantity(error.low, error.unit)} to {_quantity(error.high, error.unit)}"
+
+
+def _quantity(value: float, unit: str) -> str:
+    return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
+
+
+def _factor(ratio: float | None) -> str:
+    """Return a ratio to three digits, without powers of ten where a person can read it."""
+    if ratio is None:
+        return ""
+    rounded = float(f"{ratio:.3g}")
+    if rounded == 1 and ratio != 1:
+        return f"{ratio:.8g}"
+    return f"{rounded:,.0f}" if 100 <= rounded < 1e7 else f"{rounded:g}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return what a table for people shows of each row."""
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        name = str(row.omission).replace(" suppression with", "")
+        if row.error is None or row.base is None:
+            cells.append((name, "unattainable", "", "", "", ""))
+        else:
+            cells.append(
+                (
+                    name,
+                    "no noise" if row.base.epsilon >= NO_PROTECTION else f"{row.base.epsilon:.4f}",
+                    _quantity(row.error.value, row.error.unit),
+                    interval(row.error),
+                    _factor(row.ratio),
+                    row.standing,
+                )
+            )
+    return cells

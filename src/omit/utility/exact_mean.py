@@ -1,0 +1,560 @@
+"""The exact expected error of the noisy mean.
+
+As long as the noisy count `N + Z₂` is positive, the noisy mean exceeds `t` exactly when
+
+    W = Σ_v (v − t) Bin(n_v, k_v) + Z₁ − t Z₂ > 0.
+
+The characteristic function of W is a product, so `P(W > 0)` is one integral (Gil-Pelaez), and the
+expected distance to the truth μ is a second one, `∫₀ P(T > μ+q) + P(T < μ−q) dq`. The logarithm of
+the characteristic function of the data is smooth in t: it is computed at a few Chebyshev nodes and
+interpolated. Without omission the two noises have a closed form.
+
+Nodes are refined until two resolutions agree; their difference is the precision reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray, as_array
+from omit.mechanisms.mean import SMALLEST_COUNT, MeanNoise
+from omit.utility.recurrence import Cutoff, certified_cutoff
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class NoExactMean(Exception):
+    """The formula does not hold here, or its integrals do not converge; the message says why."""
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """The expected distance of the noisy mean to the truth, with quantiles of the distance."""
+
+    expected: float
+    precision: float
+    median: float | None
+    quantile_90: float | None
+    bias: float
+    sampling_deviation: float
+    noise_deviation: float
+
+
+@dataclass(frozen=True)
+class _Resolution:
+    frequencies: int
+    distances: int
+    interpolation: int
+
+
+_RESOLUTIONS = (
+    _Resolution(7, 5, 7),
+    _Resolution(10, 7, 9),
+    _Resolution(14, 11, 12),
+    _Resolution(20, 16, 16),
+    _Resolution(32, 24, 24),
+    _Resolution(48, 40, 36),
+)
+# The least relative precision that still counts as exact.
+_COARSEST = 1e-8
+# Where the distribution of the noisy mean is divided, in standard deviations.
+_DIVISIONS = np.array([0.0, 0.5, 1.0, 1.7, 2.6, 3.8, 5.5, 8.0])
+# Minus the logarithm of a negligible probability.
+_RARITY = 32.0
+# Up to here a power series in the angle converges fast: its radius is at least pi.
+_LARGEST_SERIES_ANGLE = 2.3
+# Minus the logarithm of what counts as nothing beyond the cutoff.
+_VANISHED = -math.log(2e-10)
+# How much farther than for a normal distribution frequencies may have to go, and at what cost.
+_MOST_EXTENSION = 100.0
+_LARGEST_EXTENSION = 1_000_000
+_TOO_COARSE = "the values are so few or so coarse that the integral is not sure"
+# The phase that one panel of frequencies may turn through.
+_PHASE_PER_PANEL = 7.0
+
+
+def mean_error(
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    noise: MeanNoise,
+    truth: float,
+    tolerance: float = 1e-9,
+    quantiles: bool = True,
+) -> MeanError:
+    """Return the exact expected error of the noisy mean.
+
+    Parameters
+    ----------
+    values, counts, keep
+        The distinct values, how many records have each, and how probably such a record is kept.
+    noise : MeanNoise
+        Of the sum and of the count.
+    truth : float
+        What the noisy mean is compared with.
+    tolerance : float
+        The relative precision to reach.
+    quantiles : bool
+        Whether to find the quantiles too.
+
+    Raises
+    ------
+    NoExactMean
+        If the noisy count is below 1 with more than negligible probability, or the precision is
+        not reached.
+    """
+    setting = _Setting.of(values, counts, keep, noise, truth)
+    setting.require_large_count(tolerance)
+    previous = math.nan
+    for resolution in _RESOLUTIONS:
+        distribution = setting.distribution(resolution)
+        expected = distribution.expected()
+        precision = abs(expected - previous)
+        if precision <= tolerance * expected:
+            break
+        previous = expected
+    if not precision <= max(tolerance, _COARSEST) * expected:
+        raise NoExactMean(f"the integral converges only to {precision / expected:.1g}")
+    return MeanError(
+        expected,
+        max(precision, setting.precision_of_cutoff * expected),
+        distribution.quantile(0.5) if quantiles else None,
+        distribution.quantile(0.9) if quantiles else None,
+        setting.center - truth,
+        math.sqrt(setting.data_variance) / setting.size,
+        math.sqrt(setting.noise_variance) / setting.size,
+    )
+
+
+@dataclass(frozen=True)
+class _Distribution:
+    """The distance of the noisy mean to the truth: where it is divided, and its upper tail."""
+
+    edges: FloatArray
+    nodes: FloatArray
+    weights: FloatArray
+    tail_at: Callable[[FloatArray], FloatArray]
+
+    def expected(self) -> float:
+        return float((self.tail_at(self.nodes) * self.weights).sum())
+
+    def quantile(self, level: float) -> float:
+        """Return the distance that is exceeded with probability `1 - level`."""
+        from scipy.optimize import brentq
+
+        def excess(distance: float) -> float:
+            return float(self.tail_at(np.array([distance]))[0]) - (1 - level)
+
+        return float(brentq(excess, 0.0, self.edges[-1], xtol=1e-12 * self.edges[-1], rtol=1e-10))
+
+
+@dataclass(frozen=True)
+class _Setting:
+    values: FloatArray
+    counts: NDArray[np.int64]
+    keep: FloatArray
+    noise: MeanNoise
+    truth: float
+    size: float  # expected number of records left
+    total: float  # expected sum of their values
+    center: float
+    data_variance: float  # of S - center N
+    noise_variance: float  # of Z1 - center Z2
+
+    @classmethod
+    def of(
+        cls,
+        values: FloatArray,
+        counts: NDArray[np.int64],
+        keep: FloatArray,
+        noise: MeanNoise,
+        truth: float,
+    ) -> _Setting:
+        left = counts * keep
+        size, total = float(left.sum()), float((left * values).sum())
+        if size <= 0:
+            raise NoExactMean("no record is left")
+        center = total / size
+        data = float((left * (1 - keep) * (values - center) ** 2).sum())
+        if data == 0 and (left * (1 - keep)).any():
+            raise NoExactMean("all records that may be left out have the same value")
+        count_variance = noise.count.variance if noise.count is not None else 0.0
+        return cls(
+            values,
+            counts,
+            keep,
+            noise,
+            truth,
+            size,
+            total,
+            center,
+            data,
+            noise.total.variance + center**2 * count_variance,
+        )
+
+    def require_large_count(self, tolerance: float) -> None:
+        """Refuse if the noisy count can be below 1, by Chernoff's bound on that probability."""
+        noise = self.noise.count
+        if noise is None:
+            if (self.keep < 1).any():
+                raise NoExactMean("the number of records left is random and has no noise")
+            return
+        if noise.kind == "laplace":
+            tilts = np.linspace(0, 1 / noise.scale, 202)[1:-1]
+            log_noise = -np.log1p(-((tilts * noise.scale) ** 2))
+        else:
+            tilts = np.geomspace(1e-3, 1e2, 200) / noise.scale
+            log_noise = 0.5 * (tilts * noise.scale) ** 2
+        shrink = self.keep[:, None] * np.expm1(-tilts)
+        with np.errstate(divide="ignore"):
+            log_count = (self.counts[:, None] * np.log1p(shrink)).sum(axis=0)
+        log_probability = float((SMALLEST_COUNT * tilts + log_noise + log_count).min())
+        # What such a rare event can add to the expected error, against what is expected anyway.
+        harm = np.abs(self.values).max() * self.counts.sum() + 100 * self.noise.total.scale
+        scale = math.sqrt(self.data_variance + self.noise_variance) / self.size
+        if log_probability + math.log(harm / scale) > math.log(tolerance / 10):
+            probability = math.exp(min(log_probability, 0.0))
+            raise NoExactMean(
+                f"the noisy count falls below 1 with probability up to {probability:.2g}"
+            )
+
+    @property
+    def precision_of_cutoff(self) -> float:
+        """The relative precision that rounding, and leaving out high frequencies, allow."""
+        if self.data_variance == 0:
+            return 1e-12
+        return max(2e-9 if self._cutoff.extended else 1e-12, self._cutoff.missed)
+
+    def distribution(self, resolution: _Resolution) -> _Distribution:
+        edges = self._edges
+        nodes, weights = _panels(edges, resolution.distances)
+        above = self._above(resolution)
+
+        def tail_at(distances: FloatArray) -> FloatArray:
+            upper = above(self.truth + distances)
+            return as_array(upper + 1 - above(self.truth - distances))
+
+        return _Distribution(edges, nodes, weights, tail_at)
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        """Where to divide the distances: around the bias, and out to nothing."""
+        deviation = math.sqrt(self.data_variance + self.noise_variance) / self.size
+        bias = abs(self.center - self.truth)
+        total, count = self.noise.total, self.noise.count
+        reach = 7.5 * math.sqrt(self.data_variance) + total.reach(1e-13)[1]
+        if count is not None:
+            reach += abs(self.center) * count.reach(1e-13)[1]
+        last = bias + reach / self.size
+        steps = _DIVISIONS * deviation
+        while steps[-1] < last:
+            steps = np.append(steps, 1.6 * steps[-1])
+        around = np.concatenate([bias - steps, bias + steps, [0.0, last]])
+        edges = np.unique(around[(around >= 0) & (around <= last)])
+        # Panels much narrower than a deviation come from a bias near an edge.
+        wide = np.append(True, np.diff(edges) > 0.05 * deviation)
+        return as_array(edges[wide])
+
+    @cached_property
+    def _inverted(self) -> float:
+        """How far from the truth probabilities are found by inversion; beyond, by exponentials.
+
+        Beyond what the data alone can reach, Laplace tails are exponential, which is closed form;
+        there, inversion would have to follow many turns of the phase.
+        """
+        reach = float(self._edges[-1])
+        if self.noise.total.kind == "gaussian":
+            return reach
+        distances = np.linspace(-reach, reach, 801)
+        far = self._decided_by_noise(self.truth + distances)
+        return min(float(np.abs(distances[~far]).max(initial=0.0)) + reach / 400, reach)
+
+    def _above(self, resolution: _Resolution) -> Callable[[FloatArray], FloatArray]:
+        """Return the function `t -> P(T > t)`."""
+        if self.data_variance == 0:
+            return lambda t: _noise_above(self.noise, t, t * self.size - self.total)
+        by_inversion = self._by_inversion(resolution)
+        if self.noise.total.kind == "gaussian":
+            return by_inversion
+
+        def above(t: FloatArray) -> FloatArray:
+            far = self._decided_by_noise(t) | (np.abs(t - self.truth) > self._inverted)
+            result = np.empty_like(t)
+            if far.any():
+                result[far] = self._by_exponential_tails(t[far])
+            if not far.all():
+                result[~far] = by_inversion(t[~far])
+            return result
+
+        return above
+
+    def _reaches(self, t: FloatArray, scale: FloatArray) -> NDArray[np.bool_]:
+        """Tell where `S - t N` can make up for the noise, if deviations are weighted by it.
+
+        By Bernstein's inequality, but for a negligible part. Weights that grow by the exponential
+        of the deviation over the scale of the noise move its mean by the variance over the scale.
+        """
+        strays, variance = self._strays(t)
+        return np.abs(t * self.size - self.total) * scale <= strays * scale + variance
+
+    def _strays(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return how far `S - t N` strays from its mean, and its variance."""
+        spread = self.counts * self.keep * (1 - self.keep)
+        first, second = float((spread * self.values).sum()), float((spread * self.values**2).sum())
+        variance = second - 2 * t * first + t**2 * float(spread.sum())
+        third = _RARITY / 3 * np.maximum(np.abs(self.values[0] - t), np.abs(self.values[-1] - t))
+        return third + np.sqrt(third**2 + 2 * _RARITY * variance), variance
+
+    def _scales(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the scales of `Z1` and of `t Z2`."""
+        first = np.full_like(t, self.noise.total.scale)
+        second = np.abs(t) * (self.noise.count.scale if self.noise.count is not None else 0.0)
+        # Closed forms divide by the difference of the scales; this near, they cannot be told apart.
+        return first, np.where(np.abs(second - first) < 1e-6 * first, first * (1 - 1e-6), second)
+
+    def _decided_by_noise(self, t: FloatArray) -> NDArray[np.bool_]:
+        """Tell where the data alone cannot change the sign, so that tails are exponential."""
+        first, second = self._scales(t)
+        # A narrow second noise cannot reach so far either, and drops out.
+        dropped = np.abs(t * self.size - self.total) > self._strays(t)[0] + _RARITY * second
+        return ~self._reaches(t, first) & (~self._reaches(t, second) | dropped)
+
+    def _by_exponential_tails(self, t: FloatArray) -> FloatArray:
+        """Return `P(T > t)` where only the noise can decide, by moments of the data."""
+        x = t * self.size - self.total
+        first, second = self._scales(t)
+        weights = []
+        for scale in (first, second):
+            used = (scale > 0) & ~self._reaches(t, scale)
+            possible = np.where(used, scale, 1.0)[:, None]
+            steps = np.where(used[:, None], np.sign(x)[:, None] * (self.values - t[:, None]), 0.0)
+            grown = self.keep * np.expm1(steps / possible)
+            log_moment = (self.counts * np.log1p(grown)).sum(axis=1)
+            weights.append(np.where(used, scale**2 * np.exp(log_moment), 0.0))
+        tail = 0.5 * (weights[0] - weights[1]) / (first**2 - second**2)
+        return np.where(x > 0, tail, 1 - tail)
+
+    def _by_inversion(self, resolution: _Resolution) -> Callable[[FloatArray], FloatArray]:
+        """Return the function `t -> P(T > t)` by inversion of the characteristic function."""
+        farthest = max(
+            abs((self.truth + sign * self._inverted) * self.size - self.total) for sign in (-1, 1)
+        )
+        last = self._cutoff.frequency
+        panels = max(4, math.ceil(last * farthest / _PHASE_PER_PANEL))
+        frequencies, weights = _panels(np.linspace(0, last, panels + 1), resolution.frequencies)
+        by_total = self.noise.total.characteristic(frequencies) * weights / (np.pi * frequencies)
+        logarithm = self._logarithm(resolution, frequencies)
+
+        def above(t: FloatArray) -> FloatArray:
+            real, imaginary = logarithm(t)
+            phase = imaginary + frequencies * (self.total - t[:, None] * self.size)
+            size = np.exp(real) * by_total
+            if self.noise.count is not None:
+                size = size * self.noise.count.characteristic(frequencies * t[:, None])
+            return as_array(0.5 + (size * np.sin(phase)).sum(axis=1))
+
+        return above
+
+    def _logarithm(
+        self, resolution: _Resolution, frequencies: FloatArray
+    ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+        """Return the logarithm of the data's characteristic function, as a function of t.
+
+        Less its expected phase. Interpolated, unless high frequencies make it turn too fast.
+        """
+        if self._cutoff.extended:
+            counts = self.counts.astype(np.float64)
+            if len(frequencies) * len(self.values) > _LARGEST_EXTENSION:
+                raise NoExactMean(_TOO_COARSE)
+            return lambda t: log_characteristic(frequencies, t, self.values, counts, self.keep)
+        order = np.arange(resolution.interpolation)
+        angle = (2 * order + 1) * np.pi / (2 * resolution.interpolation)
+        nodes = self.truth + self._inverted * np.cos(angle)
+        real, imaginary = self._log_characteristic(frequencies, nodes)
+        barycentric = np.sin(angle) * (-1.0) ** order
+
+        def interpolated(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+            distance = t[:, None] - nodes
+            distance[distance == 0] = 1e-300
+            basis = barycentric / distance
+            basis /= basis.sum(axis=1, keepdims=True)
+            return basis @ real, basis @ imaginary
+
+        return interpolated
+
+    def _log_characteristic(
+        self, frequencies: FloatArray, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return real and imaginary part of the logarithm of the data's characteristic function."""
+        counts = self.counts.astype(np.float64)
+        widest = max(
+            abs(self.values[end] - point) for end in (0, -1) for point in (min(points), max(points))
+        )
+        angle = float(frequencies[-1] * widest)
+        if angle > _LARGEST_SERIES_ANGLE:
+            return log_characteristic(frequencies, points, self.values, counts, self.keep)
+        return log_characteristic_by_series(
+            frequencies, points, self.values, counts, self.keep, angle
+        )
+
+    @cached_property
+    def _cutoff(self) -> Cutoff:
+        """The frequency beyond which the characteristic function is nothing.
+
+        By a normal approximation, which is then certified, or extended until it is.
+        """
+        deviation = math.sqrt(self.data_variance)
+        grid = np.geomspace(1e-4, 1.0, 600) * 7.6 / deviation
+        size = np.exp(-0.5 * (grid * deviation) ** 2 - self._log_noise(grid))
+        last = float(grid[min(int(np.searchsorted(-size, -3e-13)), len(grid) - 1)])
+        weights = self.counts * self.keep * (1 - self.keep)
+        random = weights > 0
+        points = self.truth + np.linspace(-self._inverted, self._inverted, 1001)
+        cutoff = certified_cutoff(
+            self.values[random], weights[random], self._log_noise, points, last, _VANISHED
+        )
+        # What is missed at each point adds up over all of them, for an error of a deviation.
+        deviation = math.sqrt(self.data_variance + self.noise_variance) / self.size
+        missed = 3 * cutoff.missed * 2 * self._inverted / deviation
+        if cutoff.frequency > _MOST_EXTENSION * last or missed > _COARSEST:
+            raise NoExactMean(_TOO_COARSE)
+        return cutoff._replace(missed=missed)
+
+    def _log_noise(self, frequencies: FloatArray) -> FloatArray:
+        """Return minus the logarithm of the noise's characteristic function.
+
+        At the smallest t of the inversion, where the noise of the count is narrowest.
+        """
+        size = self.noise.total.characteristic(frequencies)
+        if self.noise.count is not None:
+            smallest = max(abs(self.truth) - self._inverted, 0.0)
+            size = size * self.noise.count.characteristic(frequencies * smallest)
+        return -np.log(np.maximum(size, 1e-300))
+
+
+@cache
+def _legendre(nodes: int) -> tuple[FloatArray, FloatArray]:
+    points, weights = np.polynomial.legendre.leggauss(nodes)
+    return points, weights
+
+
+def _panels(edges: FloatArray, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Return Gauss-Legendre nodes and weights on consecutive intervals."""
+    points, weights = _legendre(nodes)
+    half = np.diff(edges)[:, None] / 2
+    return (edges[:-1, None] + half * (points + 1)).ravel(), (half * weights).ravel()
+
+
+def _noise_above(noise: MeanNoise, t: FloatArray, x: FloatArray) -> FloatArray:
+    """Return `P(Z1 - t Z2 > x)` in closed form."""
+    first = noise.total.scale
+    second = np.abs(t) * (noise.count.scale if noise.count is not None else 0.0)
+    if noise.total.kind == "gaussian":
+        from scipy.special import ndtr
+
+        return as_array(ndtr(-x / np.hypot(first, second)))
+    distance = np.abs(x)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        outer = first**2 * np.exp(-distance / first)
+        inner = np.where(second > 0, second**2 * np.exp(-distance / second), 0.0)
+        apart = 0.5 * (outer - inner) / (first**2 - second**2)
+    # The formula divides by nothing where both scales agree; this is its limit, to first order.
+    alike = 0.5 * np.exp(-distance / first) * (1 + distance / (2 * first))
+    upper = np.where(np.abs(first - second) < 1e-7 * first, alike, apart)
+    return np.where(x >= 0, upper, 1 - upper)
+
+
+def log_characteristic_by_series(
+    frequencies: FloatArray,
+    points: FloatArray,
+    values: FloatArray,
+    counts: FloatArray,
+    keep: FloatArray,
+    largest_angle: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return what `log_characteristic` does, by a power series in the frequency.
+
+    The coefficients are sums over the values, so the cost of many values is paid once and not
+    for every frequency.
+    """
+    terms = 4 + math.ceil((38 + math.log(counts.sum())) / math.log(math.pi / largest_angle))
+    different, which = np.unique(keep, return_inverse=True)
+    cumulants = counts * _bernoulli_cumulants(different, terms)[:, which]
+    centered = values - points[:, None]
+    widest = float(np.abs(centered).max())
+    centered /= widest
+    powers = np.ones_like(centered)
+    real = np.zeros((len(points), len(frequencies)))
+    imaginary = np.zeros_like(real)
+    scale = np.ones_like(frequencies)
+    # (i w)^m alternates between the two parts with signs i, -1, -i, 1; the first term is left out.
+    for m in range(1, terms + 1):
+        powers = powers * centered
+        scale = scale * (frequencies * widest)
+        if m == 1:
+            continue
+        term = np.outer((powers * cumulants[m]).sum(axis=1), scale)
+        if m % 2 == 0:
+            real += term if m % 4 == 0 else -term
+        else:
+            imaginary += term if m % 4 == 1 else -term
+    return real, imaginary
+
+
+def _bernoulli_cumulants(keep: FloatArray, terms: int) -> FloatArray:
+    """Return the Taylor coefficients of `ln(1 - k + k e^x)`, one order in each row.
+
+    The derivative is the logistic function p, which satisfies p' = p (1 - p).
+    """
+    logistic = np.zeros((terms, len(keep)))
+    logistic[0] = keep
+    for order in range(terms - 1):
+        square = (logistic[: order + 1] * logistic[order::-1]).sum(axis=0)
+        logistic[order + 1] = (logistic[order] - square) / (order + 1)
+    coefficients = np.zeros((terms + 1, len(keep)))
+    coefficients[1:] = logistic / np.arange(1, terms + 1)[:, None]
+    return coefficients
+
+
+def _compiled(function: Function) -> Function:
+    return cast(Function, njit(cache=True, nogil=True)(function))
+
+
+@_compiled
+def log_characteristic(
+    frequencies: FloatArray,
+    points: FloatArray,
+    values: FloatArray,
+    counts: FloatArray,
+    keep: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithm of the characteristic function of S - t N, less its expected phase."""
+    real = np.zeros((len(points), len(frequencies)))
+    imaginary = np.zeros((len(points), len(frequencies)))
+    for i in range(len(points)):
+        for j in range(len(frequencies)):
+            size, phase = 0.0, 0.0
+            for v in range(len(values)):
+                k = keep[v]
+                if k == 0.0 or k == 1.0:
+                    continue
+                angle = frequencies[j] * (values[v] - points[i])
+                # 1 - k + k e^(i angle), divided by its expected turn e^(i k angle). For k > 1/2 the
+                # turn of the other outcome is taken out first, so that no branch is crossed.
+                small, sign = (k, 1.0) if k <= 0.5 else (1 - k, -1.0)
+                half = math.sin(0.5 * angle)
+                a = 1 - 2 * small * half * half
+                b = small * math.sin(angle)
+                size += counts[v] * 0.5 * math.log1p((a - 1) * (a + 1) + b * b)
+                phase += counts[v] * sign * (math.atan2(b, a) - small * angle)
+            real[i, j] = size
+            imaginary[i, j] = phase
+    return real, imaginary

@@ -1,0 +1,260 @@
+"""One call for the expected error of a mechanism after an omission, exact or simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import singledispatch
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray, as_array
+from omit.data.column import Column
+from omit.errors import InvalidInput, Refused
+from omit.guarantee import Guarantee, NoNoiseNeeded
+from omit.mechanisms.base import Mechanism
+from omit.mechanisms.mean import NoisyMean
+from omit.mechanisms.mode import NoisyMode, possible_values
+from omit.mechanisms.noise import Noise
+from omit.omissions.base import Omission
+from omit.omissions.sampling import NoOmission
+from omit.utility.error import Error, Parts
+from omit.utility.simulated import DEFAULT_RUNS, simulated_error
+
+Method = Literal["auto", "exact", "simulated"]
+
+# So little noise that it only breaks ties between counts.
+_HARDLY_ANY_NOISE = Noise("gaussian", 0.1)
+# Stands for a mechanism that needs no noise.
+NO_PROTECTION = 1e6
+
+
+class NotExact(Exception):
+    """There is no exact answer here; the message says why."""
+
+
+def expected_error(
+    data: Column,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+    omission: Omission | None = None,
+    method: Method = "auto",
+    *,
+    truth: Any = None,
+    noise_reduction: bool = True,
+    runs: int = DEFAULT_RUNS,
+    rng: np.random.Generator | None = None,
+    tolerance: float = 1e-9,
+    details: bool = True,
+) -> Error:
+    """Return the expected error of a mechanism after an omission, at a guarantee.
+
+    Parameters
+    ----------
+    data : Column
+        The confidential data. What is computed from them here is not private.
+    mechanism : Mechanism
+        What is computed.
+    guarantee : Guarantee
+        What the release as a whole promises.
+    omission : Omission, optional
+        How records are left out; by default none are.
+    method : {"auto", "exact", "simulated"}
+        Exact where possible, or one of the two.
+    truth : optional
+        A known value of the population that stands in for the data's own statistic.
+    noise_reduction : bool
+        Whether the noise is reduced to make up for the privacy that the omission adds. If not,
+        the mechanism alone already has the guarantee.
+    runs : int
+        How many runs to simulate.
+    rng : numpy.random.Generator, optional
+        Where simulated runs come from; by default a fixed seed.
+    tolerance : float
+        The relative precision of an exact mean.
+    details : bool
+        Whether to add quantiles and to say apart what the omission and what the noise costs.
+
+    Raises
+    ------
+    InvalidInput
+        If ``method="exact"`` and there is no exact answer, or something does not fit.
+    Unattainable
+        If the omission cannot reach the guarantee.
+
+    Examples
+    --------
+    >>> import omit
+    >>> ages = omit.Column.from_values([20, 30, 30, 40, 60] * 200, bounds=(0, 100))
+    >>> error = expected_error(ages, omit.NoisyMean(), omit.Guarantee(1.0))
+    >>> round(error.value, 6), error.method
+    (0.608503, 'exact')
+    """
+    if method not in ("auto", "exact", "simulated"):
+        raise InvalidInput(f"Expected method={method!r} to be 'auto', 'exact' or 'simulated'.")
+    mechanism.require_relation(guarantee)
+    omission = (omission or NoOmission()).suited_to(mechanism.statistic)
+    base = base_guarantee(omission, guarantee, noise_reduction)
+    truth = mechanism.truth(data) if truth is None else truth
+    reason = None
+    if method != "simulated":
+        try:
+            return exact_error(mechanism, data, base, omission, truth, tolerance, details)
+        except NotExact as error:
+            if method == "exact":
+                raise InvalidInput(
+                    f"There is no exact answer here: {error}; method='simulated' gives one."
+                ) from error
+            reason = str(error)
+    rng = rng or np.random.default_rng(0)
+    return simulated_error(data, mechanism, base, omission, truth, runs, rng, reason)
+
+
+def base_guarantee(
+    omission: Omission, guarantee: Guarantee, noise_reduction: bool = True
+) -> Guarantee:
+    """Return the guarantee that the mechanism itself must have."""
+    omission.require_relation(guarantee)
+    if not noise_reduction:
+        return guarantee
+    base = omission.calibrate(guarantee)
+    if isinstance(base, NoNoiseNeeded):
+        return Guarantee(NO_PROTECTION, guarantee.delta, guarantee.neighbours)
+    return base
+
+
+@singledispatch
+def exact_error(
+    mechanism: Mechanism,
+    column: Column,
+    base: Guarantee,
+    omission: Omission,
+    truth: Any,
+    tolerance: float = 1e-9,
+    details: bool = True,
+) -> Error:
+    """Return the exact expected error; engines are registered by the type of the mechanism.
+
+    The parameters are those of `expected_error`, with the guarantee of the mechanism itself.
+
+    Raises
+    ------
+    NotExact
+        If there is no exact answer.
+    """
+    raise NotExact(f"no exact engine knows {mechanism}")
+
+
+@exact_error.register
+def _(
+    mechanism: NoisyMean,
+    column: Column,
+    base: Guarantee,
+    omission: Omission,
+    truth: Any,
+    tolerance: float = 1e-9,
+    details: bool = True,
+) -> Error:
+    from omit.utility.exact_mean import NoExactMean, mean_error
+
+    if column.bounds is None:
+        raise InvalidInput("The mean needs a column of numbers with declared bounds.")
+    keep = _keep(omission, column)
+    noise = mechanism.noises(base, omission.restrict(column.bounds))
+    # Also refuses a truth of 0, for which there is no relative error.
+    per_unit = float(mechanism.errors(np.array([truth + 1.0]), truth)[0])
+    try:
+        found = mean_error(
+            as_array(column.values), column.counts, keep, noise, float(truth), tolerance, details
+        )
+    except NoExactMean as error:
+        raise NotExact(str(error)) from error
+    value, precision = found.expected * per_unit, found.precision * per_unit
+    return Error(
+        value,
+        value - precision,
+        value + precision,
+        "exact",
+        mechanism.metric,
+        mechanism.unit,
+        None if found.median is None else found.median * per_unit,
+        None if found.quantile_90 is None else found.quantile_90 * per_unit,
+        parts=Parts(
+            found.sampling_deviation * per_unit,
+            found.noise_deviation * per_unit,
+            found.bias * per_unit,
+        ),
+    )
+
+
+@exact_error.register
+def _(
+    mechanism: NoisyMode,
+    column: Column,
+    base: Guarantee,
+    omission: Omission,
+    truth: Any,
+    tolerance: float = 1e-9,
+    details: bool = True,
+) -> Error:
+    from omit.utility.exact_mode import TooWide, wrong_mode_probability
+
+    keep = _keep(omission, column)
+    noise = mechanism.count_noise(base)
+    bounds = None if column.bounds is None else omission.restrict(column.bounds)
+    possible, empty = possible_values(column, bounds)
+    values, truths = np.asarray(column.values)[possible], np.asarray(_as_tuple(truth))
+    right, counts, keep = np.isin(values, truths), column.counts[possible], keep[possible]
+    # A true mode that nobody has can still win, by noise alone.
+    unseen = _unseen(column, values, truths, bounds)
+    right = np.append(right, np.ones(unseen, dtype=np.bool_))
+    counts = np.append(counts, np.zeros(unseen, dtype=np.int64))
+    keep, empty = np.append(keep, np.ones(unseen)), empty - unseen
+    if not right.any():
+        return Error(1.0, 1.0, 1.0, "exact", mechanism.metric, mechanism.unit)
+
+    def wrong(keep: FloatArray, noise: Noise) -> tuple[float, float]:
+        return wrong_mode_probability(counts, keep, noise, right, empty)
+
+    try:
+        value, precision = wrong(keep, noise)
+        apart = None
+        if details:
+            by_omission = wrong(keep, _HARDLY_ANY_NOISE)[0]
+            apart = Parts(by_omission, wrong(np.ones_like(keep), noise)[0])
+    except TooWide as error:
+        raise NotExact(f"noise of scale {noise.scale:.3g} is too wide for the exact sum") from error
+    return Error(
+        value,
+        max(value - precision, 0.0),
+        min(value + precision, 1.0),
+        "exact",
+        mechanism.metric,
+        mechanism.unit,
+        parts=apart,
+    )
+
+
+def _keep(omission: Omission, column: Column) -> FloatArray:
+    try:
+        return omission.keep_probabilities(column)
+    except Refused as error:
+        raise NotExact(str(error).rstrip(".")) from error
+
+
+def _unseen(
+    column: Column,
+    values: NDArray[Any],
+    truths: NDArray[Any],
+    bounds: tuple[float, float] | None,
+) -> int:
+    """Return how many of the true modes nobody has, though they can be reported."""
+    domain = np.asarray(column.domain()[0])
+    if bounds is not None:
+        domain = domain[(domain >= bounds[0]) & (domain <= bounds[1])]
+    return int((np.isin(domain, truths) & ~np.isin(domain, values)).sum())
+
+
+def _as_tuple(truth: Any) -> tuple[Any, ...]:
+    return tuple(truth) if isinstance(truth, Iterable) and not isinstance(truth, str) else (truth,)

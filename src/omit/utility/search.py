@@ -1,0 +1,218 @@
+"""Which omission is best at a guarantee, and which guarantee reaches a wanted error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from omit import _validate
+from omit.data.column import Column
+from omit.errors import InvalidInput, Unattainable
+from omit.guarantee import ADD_REMOVE, Guarantee
+from omit.mechanisms.base import Mechanism
+from omit.omissions.base import Omission
+from omit.omissions.outlier_score import OutlierScoreSuppression
+from omit.omissions.sampling import NoOmission, PoissonSampling
+from omit.utility.compare import Comparison, compare
+from omit.utility.error import Error
+from omit.utility.expected import Method, expected_error
+from omit.utility.simulated import DEFAULT_RUNS
+
+RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
+PROBABILITIES = tuple(round(0.1 * step, 1) for step in range(1, 10))
+
+
+@dataclass(frozen=True)
+class Best:
+    """The omission with the smallest expected error, or none.
+
+    Attributes
+    ----------
+    omission
+        The best omission; None if nothing tried beats using all records.
+    nearest
+        The omission that came nearest, whether it beats using all records or not.
+    comparison
+        No omission against the nearest one.
+    tried
+        How many omissions were tried.
+    """
+
+    omission: Omission | None
+    nearest: Omission
+    comparison: Comparison
+    tried: int
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        ratio = self.comparison.rows[1].ratio
+        factor = "" if ratio is None else f" (error {ratio:.4g} times that of all records)"
+        if self.omission is None:
+            return (
+                f"None: of {self.tried} omissions tried, none beats using all records at "
+                f"{self.comparison.target}; the nearest is {self.nearest}{factor}."
+            )
+        return f"At {self.comparison.target}, the best of {self.tried} is {self.omission}{factor}."
+
+
+def default_candidates() -> Iterator[Omission]:
+    """Yield Poisson sampling at every per cent, and outlier scores over a grid of (m, M)."""
+    for rate in RATES:
+        yield PoissonSampling(rate=rate)
+    for m in PROBABILITIES:
+        for M in PROBABILITIES:
+            if m < M:
+                yield OutlierScoreSuppression(m, M)
+
+
+def best(
+    data: Column,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+    candidates: Iterable[Omission] | None = None,
+    *,
+    truth: Any = None,
+    runs: int = DEFAULT_RUNS,
+    advance: Callable[[], None] = lambda: None,
+) -> Best:
+    """Return the omission that minimises the expected error at a guarantee.
+
+    Parameters
+    ----------
+    data, mechanism, guarantee, truth, runs
+        As for `expected_error`.
+    candidates : iterable of Omission, optional
+        What to try; by default `default_candidates`.
+    advance : callable
+        Called after each candidate.
+
+    Raises
+    ------
+    InvalidInput
+        If there is nothing to try that can reach the guarantee.
+    """
+    smallest, nearest, tried = math.inf, None, 0
+    for omission in default_candidates() if candidates is None else candidates:
+        suited = omission.suited_to(mechanism.statistic)
+        try:
+            error = expected_error(
+                data,
+                mechanism,
+                guarantee,
+                suited,
+                truth=truth,
+                runs=runs,
+                tolerance=1e-7,
+                details=False,
+            )
+        except Unattainable:
+            error = None
+        tried += 1
+        advance()
+        if error is not None and error.value < smallest:
+            smallest, nearest = error.value, suited
+    if nearest is None:
+        raise InvalidInput("None of the omissions to try can reach the guarantee.")
+    comparison = compare(data, mechanism, guarantee, nearest, truth=truth, runs=runs)
+    beats = comparison.rows[1].standing == "better"
+    return Best(nearest if beats else None, nearest, comparison, tried)
+
+
+def solve(
+    data: Column,
+    mechanism: Mechanism,
+    wanted: float,
+    omission: Omission | None = None,
+    *,
+    delta: float = 0.0,
+    neighbours: str = ADD_REMOVE,
+    method: Method = "auto",
+    truth: Any = None,
+    runs: int = DEFAULT_RUNS,
+) -> tuple[Guarantee, Error]:
+    """Return the strongest guarantee whose expected error is at most `wanted`.
+
+    Parameters
+    ----------
+    data, mechanism, omission, method, truth, runs
+        As for `expected_error`.
+    wanted : float
+        The expected error to reach, in the unit of the mechanism.
+    delta, neighbours
+        Of the guarantee, whose epsilon is looked for.
+
+    Raises
+    ------
+    Unattainable
+        If the error is not reached even at an epsilon of 100.
+
+    Examples
+    --------
+    >>> import omit
+    >>> ages = omit.Column.from_values([20, 30, 30, 40, 60] * 200, bounds=(0, 100), name="age")
+    >>> guarantee, error = solve(ages, omit.NoisyMean(), wanted=1.0)
+    >>> round(guarantee.epsilon, 4), round(error.value, 6)
+    (0.6..., 1.0)
+    """
+    wanted = _validate.finite("wanted", wanted)
+    if wanted <= 0:
+        raise InvalidInput(f"Expected wanted={wanted:g} to be above 0.")
+    omission = omission or NoOmission()
+
+    def error_at(log_epsilon: float) -> Error:
+        return expected_error(
+            data,
+            mechanism,
+            Guarantee(math.exp(log_epsilon), delta, neighbours),
+            omission,
+            method,
+            truth=truth,
+            runs=runs,
+            rng=np.random.default_rng(0),
+            details=False,
+        )
+
+    def too_large(log_epsilon: float) -> bool:
+        """Tell whether the error is too large, or the omission cannot reach this epsilon."""
+        try:
+            return error_at(log_epsilon).value > wanted
+        except Unattainable:
+            return True
+
+    low, high = _bracket(too_large)
+    if high > math.log(_LARGEST_EPSILON):
+        reached = error_at(math.log(_LARGEST_EPSILON)).value
+        raise Unattainable(
+            f"{mechanism} after {omission} does not reach an error of {wanted:g} "
+            f"{mechanism.unit}: at epsilon = {_LARGEST_EPSILON:g} it still is {reached:.4g}."
+        )
+    # The error falls as epsilon grows; a simulated one does so with the same runs at each step.
+    while high - low > 1e-10:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if too_large(middle) else (low, middle)
+    return Guarantee(math.exp(high), delta, neighbours), error_at(high)
+
+
+_LARGEST_EPSILON = 100.0
+_SMALLEST_EPSILON = 1e-6
+
+
+def _bracket(too_large: Callable[[float], bool]) -> tuple[float, float]:
+    """Return logarithms of an epsilon whose error is too large and of one whose error is not.
+
+    The latter is beyond the largest epsilon if there is none, the former below the smallest.
+    """
+    low, high = -1.0, 0.0
+    while too_large(high):
+        low = high
+        if high >= math.log(_LARGEST_EPSILON):
+            return low, math.inf
+        high = min(high + 1.0, math.log(_LARGEST_EPSILON))
+    while low > math.log(_SMALLEST_EPSILON) and not too_large(low):
+        low, high = low - 1.0, low
+    return low, high

@@ -1,0 +1,100 @@
+"""Expected errors by simulation on counts of values, for every mechanism and every omission.
+
+Records are never drawn one by one: an omission draws the counts that are left, a mechanism answers
+on them. Intervals are 95 % confidence intervals: Wilson's for probabilities, normal otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray
+from omit.data.column import Column
+from omit.guarantee import Guarantee
+from omit.mechanisms.base import Mechanism
+from omit.omissions.base import Omission
+from omit.utility.error import Error
+
+DEFAULT_RUNS = 2000
+
+# Counts held at a time.
+_TABLE = 2_000_000
+# The 97.5 % quantile of the normal distribution.
+_NORMAL = 1.959963984540054
+
+
+def simulated_errors(
+    column: Column,
+    mechanism: Mechanism,
+    base: Guarantee,
+    omission: Omission,
+    truth: Any,
+    runs: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the error of each of so many runs of the mechanism after the omission."""
+    runs = _validate.positive_integer("runs", runs)
+    bounds = None if column.bounds is None else omission.restrict(column.bounds)
+    at_a_time = max(1, min(runs, _TABLE // len(column.counts)))
+    errors = []
+    for start in range(0, runs, at_a_time):
+        counts = omission.draw_counts(column, min(at_a_time, runs - start), rng)
+        answers = mechanism.answers(column, counts, bounds, base, rng)
+        errors.append(mechanism.errors(answers, truth))
+    return np.concatenate(errors)
+
+
+def simulated_error(
+    column: Column,
+    mechanism: Mechanism,
+    base: Guarantee,
+    omission: Omission,
+    truth: Any,
+    runs: int,
+    rng: np.random.Generator,
+    reason: str | None = None,
+) -> Error:
+    """Return the mean of simulated errors with its 95 % interval."""
+    errors = simulated_errors(column, mechanism, base, omission, truth, runs, rng)
+    value = float(errors.mean())
+    if mechanism.unit == "probability":
+        low, high = wilson_interval(value, runs)
+        median = quantile_90 = None
+    else:
+        # One run says nothing about the others.
+        margin = _NORMAL * float(errors.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.inf
+        low, high = max(value - margin, 0.0), value + margin
+        median, quantile_90 = (float(each) for each in np.quantile(errors, [0.5, 0.9]))
+    return Error(
+        value,
+        low,
+        high,
+        "simulated",
+        mechanism.metric,
+        mechanism.unit,
+        median,
+        quantile_90,
+        runs,
+        reason,
+    )
+
+
+def wilson_interval(share: float, runs: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval for a probability estimated by a share of runs.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.0, 100)
+    >>> round(low, 4), round(high, 4)
+    (0.0, 0.037)
+    """
+    square = _NORMAL**2 / runs
+    center = (share + square / 2) / (1 + square)
+    margin = math.sqrt(square * share * (1 - share) + square**2 / 4) / (1 + square)
+    # At the ends the interval ends there, too, whatever rounding says.
+    low = 0.0 if share == 0 else max(center - margin, 0.0)
+    return low, 1.0 if share == 1 else min(center + margin, 1.0)

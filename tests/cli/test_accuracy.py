@@ -1,0 +1,204 @@
+"""`omit compare`, `omit best` and `omit solve`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from omit.cli import accuracy
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    file = tmp_path / "people.csv"
+    rows = ["income,town"] + [f"{10 * (i % 40)},{'ABC'[i % 3]}" for i in range(3000)]
+    file.write_text("\n".join(rows) + "\n")
+    return file
+
+
+def answer(run: Run) -> dict[str, Any]:
+    assert run.code == 0, run.err
+    return json.loads(run.out)  # type: ignore[no-any-return]
+
+
+def test_the_bare_command_compares_mean_and_mode_of_the_bundled_ages(omit_command: Omit) -> None:
+    shown = omit_command("compare --no-report").out
+    assert "noisy mean, Laplace noise of age" in shown
+    assert "noisy mode, Laplace noise of age" in shown
+    assert shown.count("nothing tested beats using all records") == 2
+    assert "curator's eyes only" in shown
+
+
+def test_json_has_the_target_the_rows_and_the_verdict(omit_command: Omit) -> None:
+    words = "compare adult --column age --statistic mean --epsilon 0.25 --omit poisson:0.4 --json"
+    content = answer(omit_command(words))
+    assert content["target"]["epsilon"] == 0.25
+    first, second = content["rows"]
+    assert first["omission"] == "no omission"
+    assert first["error"] == pytest.approx(0.085396359496, rel=1e-9)
+    assert second["error"] == pytest.approx(0.2193571986, rel=1e-8)
+    assert second["low"] <= second["error"] <= second["high"]
+    assert second["ratio"] == pytest.approx(second["error"] / first["error"])
+    assert (second["method"], second["metric"], second["unit"]) == ("exact", "relative error", "%")
+    assert "multiplies the expected error by 2.57" in content["verdict"]
+
+
+def test_a_users_file_needs_declared_bounds(omit_command: Omit, people: Path) -> None:
+    run = omit_command(f"compare {people} --column income --no-report")
+    assert (run.code, run.out) == (2, "")
+    assert "bounds" in run.err
+    words = f"compare {people} --column income --bounds 0 500 --statistic mean --omit poisson:0.5"
+    assert answer(omit_command(f"{words} --json"))["records"] == 3000
+    marked = answer(
+        omit_command(f"compare {people} --column income --bounds from-data --statistic mean --json")
+    )
+    assert any("not private" in note for note in marked["notes"])
+
+
+def test_text_columns_work_for_the_mode(omit_command: Omit, people: Path) -> None:
+    words = f"compare {people} --column town --categories A,B,C,D --omit poisson:0.5 --json"
+    content = answer(omit_command(words))
+    assert {row["statistic"] for row in content["rows"]} == {"mode"}
+    assert any("share the largest count" in note for note in content["notes"])
+
+
+def test_all_mechanisms_are_grouped_and_gaussian_noise_needs_delta(omit_command: Omit) -> None:
+    words = "compare adult --statistic mode --mechanism all --omit poisson:0.5 --json"
+    without = answer(omit_command(words))["rows"]
+    assert len({row["mechanism"] for row in without}) == 3
+    with_delta = answer(omit_command(f"{words} --delta 1e-9"))["rows"]
+    assert len({row["mechanism"] for row in with_delta}) == 4
+    run = omit_command("compare adult --mechanism gaussian --statistic mean --no-report")
+    assert run.code == 2
+    assert "delta > 0" in run.err
+
+
+def test_fixed_size_samples_are_simulated_under_replace_and_say_so(omit_command: Omit) -> None:
+    words = "compare adult --statistic mean --neighbours replace --omit fixed-size:1000 --runs 200"
+    rows = answer(omit_command(f"{words} --json"))["rows"]
+    assert [row["method"] for row in rows] == ["exact", "simulated"]
+    assert "independently" in rows[1]["reason"]
+
+
+def test_without_noise_reduction_the_mechanism_alone_has_the_guarantee(omit_command: Omit) -> None:
+    words = "compare adult --statistic mean --omit poisson:0.5 --no-noise-reduction --json"
+    rows = answer(omit_command(words))["rows"]
+    assert [row["base_epsilon"] for row in rows] == [1.0, 1.0]
+
+
+def test_several_rows_per_person_divide_epsilon(omit_command: Omit) -> None:
+    words = "compare adult --statistic mean --omit none --rows-per-person 4 --json"
+    assert answer(omit_command(words))["rows"][0]["base_epsilon"] == pytest.approx(0.25)
+
+
+def test_an_unattainable_omission_has_a_row_that_says_so(
+    omit_command: Omit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from omit import OutlierScoreSuppression
+    from omit.omissions import by_name
+
+    published = OutlierScoreSuppression(0.1, 0.3, bound="published")
+    monkeypatch.setattr(by_name, "parse_omission", lambda text, population: published)
+    content = answer(omit_command("compare adult --statistic mean --omit x --json"))
+    assert content["rows"][1]["standing"] == "unattainable"
+    assert "cannot be reached" in content["rows"][1]["reason"]
+
+
+def test_the_report_is_one_file_with_tables_figures_and_the_warning(
+    omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from omit.utility import landscape
+
+    small = landscape.landscape
+
+    def quick(*arguments: Any, **options: Any) -> landscape.Landscape:
+        return small(
+            *arguments, **options, epsilons=(0.5, 1.0), rates=(0.2, 0.6), probabilities=(0.2, 0.7)
+        )
+
+    monkeypatch.setattr(landscape, "landscape", quick)
+    file = tmp_path / "reports" / "ages.html"
+    assert omit_command(f"compare adult --omit poisson:0.5 --report {file}").code == 0
+    page = file.read_text(encoding="utf-8")
+    assert page.count("<svg") == 4
+    assert "curator's eyes only" in page.replace("&#x27;", "'")
+    assert "nothing tested beats using all records" in page
+    assert "http" not in page.replace("http://www.w3.org", "").replace(
+        "http://purl.org", ""
+    ).replace("https://matplotlib.org", "").replace("http://creativecommons.org", "")
+    assert [path.name for path in file.parent.iterdir()] == ["ages.html"]
+
+
+def test_best_answers_none_where_that_is_the_truth(
+    omit_command: Omit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from omit import OutlierScoreSuppression, PoissonSampling
+    from omit.utility import search
+
+    few = [PoissonSampling(rate=0.5), PoissonSampling(rate=0.99), OutlierScoreSuppression(0.1, 0.2)]
+    monkeypatch.setattr(search, "default_candidates", lambda: iter(few))
+    content = answer(omit_command("best adult --statistic mean --json"))
+    assert content["best"] is None
+    assert content["nearest"] == "Poisson sampling at rate 0.99"
+    assert content["verdict"].startswith("None: of 3 omissions tried")
+    assert "None: of 3" in omit_command("best adult --statistic mean").out
+
+
+def test_solve_finds_the_epsilon_that_reaches_an_error(omit_command: Omit) -> None:
+    content = answer(omit_command("solve adult --error 0.085396359496 --json"))
+    assert content["epsilon"] == pytest.approx(0.25, rel=1e-8)
+    assert "reaches an expected error" in omit_command("solve adult --error 0.1").out
+    run = omit_command("solve adult --error 0.01 --omit poisson:0.1")
+    assert run.code == 2
+    assert "does not reach" in run.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare nowhere.csv --no-report",
+        "compare adult --column agge --no-report",
+        "compare adult --statistic median --no-report",
+        "compare adult --statistic mean --mechanism gumbel --no-report",
+        "compare adult --epsilon 0 --no-report",
+        "compare adult --epsilon -1 --no-report",
+        "compare adult --bounds 5 --no-report",
+        "compare adult --bounds 9,5 --no-report",
+        "compare adult --omit poisson --no-report",
+        "compare adult --omit poisson:x --no-report",
+        "compare adult --omit poisson:2 --no-report",
+        "compare adult --omit stratified:0.1 --no-report",
+        "compare adult --omit stable:2 --no-report",
+        "compare adult --omit fixed-size:10 --no-report",
+        "compare adult --omit fixed-size:99999999 --neighbours replace --no-report",
+        "compare adult --method guess --no-report",
+        "compare adult --truth much --no-report",
+        "compare adult --runs 0 --method simulated --no-report",
+        "compare adult --rows-per-person 0 --no-report",
+        "best adult --statistic nothing",
+        "solve adult --error 0",
+        "solve adult --error -1",
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: str) -> None:
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith("Error: ")
+    assert run.err.strip().count("\n") == 0
+
+
+def test_every_noise_that_is_offered_exists() -> None:
+    from omit import NoisyMean, NoisyMode
+
+    for noise in accuracy.NOISES["mean"]:
+        NoisyMean(noise=noise)  # type: ignore[arg-type]
+    for noise in accuracy.NOISES["mode"]:
+        NoisyMode(noise=noise)  # type: ignore[arg-type]
+    assert set(accuracy.NOISES) == set(accuracy.STATISTICS)

@@ -1,0 +1,123 @@
+"""The noisy mean: which noise gives which guarantee, and what is done with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from omit import Column, Guarantee, InvalidInput, NoisyMean, Relation, WrongNeighbours
+from omit.mechanisms.gaussian import gaussian_delta
+
+ages = Column.from_counts([20, 40, 70], [5, 3, 2], bounds=(0, 100), name="age")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "sensitivity"),
+    [((0, 125), 125), ((-300, 10), 300), ((1, 10), 10), ((5, 5), 5), ((-8, -2), 8)],
+)
+def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
+    bounds: tuple[float, float], sensitivity: float
+) -> None:
+    # One record more moves the sum by its own value, wherever the other bound is: the published
+    # code's upper minus lower is too little (THEORY, Section 2).
+    noise = NoisyMean().noises(Guarantee(0.5), bounds)
+    assert noise.count is not None
+    assert (noise.total.kind, noise.count.kind) == ("laplace", "laplace")
+    assert noise.total.scale == pytest.approx(sensitivity / 0.25)
+    assert noise.count.scale == pytest.approx(1 / 0.25)
+
+
+@pytest.mark.parametrize(("bounds", "width"), [((0, 125), 125), ((-300, 10), 310), ((4, 10), 6)])
+def test_under_replace_the_count_is_public_and_all_goes_to_the_sum(
+    bounds: tuple[float, float], width: float
+) -> None:
+    noise = NoisyMean().noises(Guarantee(0.5, neighbours="replace"), bounds)
+    assert noise.count is None
+    assert noise.total.scale == pytest.approx(width / 0.5)
+    gaussian = NoisyMean("gaussian").noises(Guarantee(0.5, 1e-6, "replace"), bounds)
+    assert gaussian.count is None
+    assert gaussian_delta(gaussian.total.scale, width, 0.5) == pytest.approx(1e-6, rel=1e-9)
+
+
+def test_gaussian_noise_gives_sum_and_count_half_of_epsilon_and_half_of_delta() -> None:
+    noise = NoisyMean("gaussian").noises(Guarantee(1.0, 1e-6), (-20, 90))
+    assert noise.count is not None
+    assert (noise.total.kind, noise.count.kind) == ("gaussian", "gaussian")
+    assert gaussian_delta(noise.total.scale, 90, 0.5) == pytest.approx(5e-7, rel=1e-9)
+    assert gaussian_delta(noise.count.scale, 1, 0.5) == pytest.approx(5e-7, rel=1e-9)
+
+
+def test_with_hardly_any_noise_the_answer_is_the_mean_of_the_records_left() -> None:
+    counts = np.array([[5, 3, 2], [1, 0, 1], [0, 7, 0]])
+    for guarantee in (Guarantee(1e9), Guarantee(1e9, neighbours="replace")):
+        answers = NoisyMean().answers(
+            ages, counts, ages.bounds, guarantee, np.random.default_rng(0)
+        )
+        np.testing.assert_allclose(answers, [36.0, 45.0, 40.0], rtol=1e-6)
+
+
+def test_a_noisy_count_below_one_is_taken_for_one() -> None:
+    # No record at all: the answer is the noise of the sum itself, divided by exactly 1.
+    guarantee, empty = Guarantee(1e3), np.zeros((4000, 3), dtype=np.int64)
+    answers = NoisyMean().answers(ages, empty, ages.bounds, guarantee, np.random.default_rng(1))
+    scale = NoisyMean().noises(guarantee, ages.bounds).total.scale
+    # The mean absolute Laplace noise is its scale, with a deviation of scale / sqrt(4000): 6 sigma.
+    assert np.abs(answers).mean() == pytest.approx(scale, rel=6 / math.sqrt(4000))
+
+
+def test_the_noise_follows_the_bounds_of_what_can_be_left_not_those_of_the_column() -> None:
+    counts = np.zeros((20_000, 3), dtype=np.int64) + np.array([50, 0, 0])
+    guarantee = Guarantee(1.0, neighbours="replace")
+    rng = np.random.default_rng(2)
+    answers = NoisyMean().answers(ages, counts, (0.0, 30.0), guarantee, rng)
+    # Laplace of scale 30 on a sum of 50 records: deviation 30 sqrt(2) / 50, known to 6 sigma.
+    spread = float(answers.std())
+    assert spread == pytest.approx(30 * math.sqrt(2) / 50, rel=6 * math.sqrt(5 / 80_000))
+
+
+def test_an_error_is_in_per_cent_of_the_absolute_truth() -> None:
+    answers = np.array([9.0, 10.0, 12.5])
+    assert NoisyMean().errors(answers, 10.0).tolist() == pytest.approx([10.0, 0.0, 25.0])
+    assert NoisyMean().errors(-answers, -10.0).tolist() == pytest.approx([10.0, 0.0, 25.0])
+    with pytest.raises(InvalidInput, match="true mean is 0"):
+        NoisyMean().errors(answers, 0.0)
+
+
+def test_the_truth_is_the_mean_of_the_column() -> None:
+    assert NoisyMean().truth(ages) == 36.0
+    texts = Column.from_values(["a", "b"], categories=("a", "b"))
+    with pytest.raises(InvalidInput, match="ask for the mode"):
+        NoisyMean().truth(texts)
+
+
+def test_noise_that_a_mean_cannot_have_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="noise='gumbel' to be 'laplace' or 'gaussian'"):
+        NoisyMean("gumbel")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("noise", "guarantee", "bounds", "message"),
+    [
+        ("laplace", Guarantee(0.0), (0, 1), "epsilon > 0"),
+        ("laplace", Guarantee(0.0, 1e-6), (0, 1), "epsilon > 0"),
+        ("gaussian", Guarantee(1.0), (0, 1), "delta > 0"),
+        ("laplace", Guarantee(1.0), None, "declared bounds"),
+        ("gaussian", Guarantee(1.0, 1e-6), None, "declared bounds"),
+        ("laplace", Guarantee(1.0), (0, 0), "something to protect"),
+        ("gaussian", Guarantee(1.0, 1e-6), (0, 0), "sensitivity=0 to be above 0"),
+        ("laplace", Guarantee(1.0, 0.0, "replace"), (7, 7), "something to protect"),
+    ],
+)
+def test_what_gives_no_noise_is_refused(
+    noise: str, guarantee: Guarantee, bounds: tuple[float, float] | None, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        NoisyMean(noise).noises(guarantee, bounds)  # type: ignore[arg-type]
+
+
+def test_a_relation_of_unknown_sensitivity_is_refused() -> None:
+    swaps = Relation("swap-two", meaning="two records have exchanged a value")
+    with pytest.raises(WrongNeighbours, match="no noise for the relation swap-two"):
+        NoisyMean().noises(Guarantee(1.0, neighbours=swaps), (0, 1))

@@ -1,0 +1,116 @@
+"""Expected errors by going through every outcome of the omission, to hold the engines against.
+
+Nothing here is shared with the package: binomial probabilities come from scipy, and what the noise
+adds to one outcome is integrated directly, the clamp of the noisy count included.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from omit.mechanisms.noise import Kind
+from tests.mechanisms.winning import winning_probabilities
+
+# Outcomes rarer than this are left out.
+_RARE = 1e-19
+
+
+def wrong_mode(
+    counts: Sequence[int],
+    keep: Sequence[float],
+    noise: Kind,
+    scale: float,
+    right: Sequence[int],
+    empty: int = 0,
+) -> float:
+    """Return the probability that none of the `right` positions has the largest noisy count."""
+    wrong = 0.0
+    for left in itertools.product(*(range(n + 1) for n in counts)):
+        chance = math.prod(
+            float(stats.binom.pmf(x, n, k)) for x, n, k in zip(left, counts, keep, strict=True)
+        )
+        if chance > _RARE:
+            wins = winning_probabilities(left, noise, scale, empty)
+            wrong += chance * (1 - sum(wins[position] for position in right))
+    return wrong
+
+
+class MeanByEnumeration:
+    """The noisy mean `(S + Z1) / max(N + Z2, 1)` over every sum S and number N that can be left.
+
+    Given S, N and Z2, the distance to the truth is that of one noise to a constant, which is
+    closed form; what remains is one integral over Z2, cut where its integrand has kinks.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[float],
+        counts: Sequence[int],
+        keep: Sequence[float],
+        kind: Literal["laplace", "gaussian"],
+        total_scale: float,
+        count_scale: float,
+        truth: float,
+    ) -> None:
+        self.kind, self.total_scale, self.count_scale = kind, total_scale, count_scale
+        self.truth = truth
+        chance, total, number = np.ones(1), np.zeros(1), np.zeros(1)
+        for value, n, k in zip(values, counts, keep, strict=True):
+            left = np.arange(n + 1)
+            chance = np.multiply.outer(chance, stats.binom.pmf(left, n, k)).ravel()
+            total = np.add.outer(total, value * left).ravel()
+            number = np.add.outer(number, left).ravel()
+            likely = chance > _RARE
+            chance, total, number = chance[likely], total[likely], number[likely]
+        outcomes, which = np.unique(np.column_stack([total, number]), axis=0, return_inverse=True)
+        self.chance = np.bincount(which.ravel(), weights=chance)
+        self.total, self.number = outcomes[:, 0], outcomes[:, 1]
+
+    def expected(self) -> float:
+        """Return the expected distance of the noisy mean to the truth."""
+        scale, distance = self.total_scale, np.empty(0)
+        noise, weights = self._count_noise(self.total / self.truth)
+        size = np.maximum(self.number[:, None] + noise, 1.0)
+        away = np.abs(self.total[:, None] - self.truth * size)
+        if self.kind == "laplace":
+            distance = away + scale * np.exp(-away / scale)
+        else:
+            density = np.exp(-0.5 * (away / scale) ** 2) * math.sqrt(2 / math.pi)
+            distance = scale * density + away * special.erf(away / scale / math.sqrt(2))
+        return float(self.chance @ (weights * distance / size).sum(axis=1))
+
+    def exceeds(self, distance: float) -> float:
+        """Return the probability that the noisy mean is farther than this from the truth."""
+        ends = (self.truth - distance, self.truth + distance)
+        noise, weights = self._count_noise(*(self.total / end for end in ends))
+        size = np.maximum(self.number[:, None] + noise, 1.0)
+        distribution = {"laplace": stats.laplace, "gaussian": stats.norm}[self.kind]
+        low, high = (end * size - self.total[:, None] for end in ends)
+        outside = distribution.cdf(low, scale=self.total_scale) + distribution.sf(
+            high, scale=self.total_scale
+        )
+        return float(self.chance @ (weights * outside).sum(axis=1))
+
+    def _count_noise(
+        self, *kinks: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return nodes of Z2 and their weights, cut where N + Z2 is 1 or one of `kinks`."""
+        reach = self.count_scale * (42.0 if self.kind == "laplace" else 9.5)
+        steps = np.linspace(-1, 1, 15) ** 3 * reach  # finer around 0, which is among them
+        ones = np.ones_like(self.number)
+        moving = [np.clip(size - self.number, -reach, reach) for size in (ones, *kinks)]
+        fixed = np.tile(steps, (len(self.number), 1))
+        edges = np.sort(np.column_stack([fixed, *moving]), axis=1)
+        nodes, weights = np.polynomial.legendre.leggauss(20)
+        half = np.diff(edges, axis=1)[:, :, None] / 2
+        noise = (edges[:, :-1, None] + half * (nodes + 1)).reshape(len(edges), -1)
+        distribution = {"laplace": stats.laplace, "gaussian": stats.norm}[self.kind]
+        density = distribution.pdf(noise, scale=self.count_scale)
+        return noise, (half * weights).reshape(len(edges), -1) * density
