@@ -158,3 +158,16 @@ def test_the_text_of_a_guarantee_can_be_read() -> None:
         "Guarantee(epsilon=2.9004770978894, delta=0.0, neighbours='add-remove')"
     )
     assert str(Guarantee(0.1, 1e-9, "replace")) == "(0.1, 1e-09)-DP under replace"
+
+
+@pytest.mark.parametrize("nonsense", [True, "1", 10**400, None])
+def test_what_is_not_a_number_is_no_epsilon(nonsense: object) -> None:
+    with pytest.raises(InvalidInput):
+        Guarantee(nonsense)  # type: ignore[arg-type]
+
+
+def test_a_guarantee_compares_with_guarantees_only() -> None:
+    with pytest.raises(InvalidInput, match="Expected a guarantee"):
+        Guarantee(1.0).implies(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="neighbours"):
+        Guarantee(1.0, neighbours=["add-remove"])  # type: ignore[arg-type]

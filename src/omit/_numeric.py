@@ -1,7 +1,7 @@
 """The expressions that every bound of this package is made of, without cancellation or overflow.
 
-They are exact to a few units in the last place for every finite argument, from `1e-300` to
-`1e300`: the textbook forms lose all digits for small epsilon and overflow above 709.
+They are exact to a few units in the last place for every finite argument: the textbook forms lose
+all digits for small epsilon and overflow above 709.
 """
 
 from __future__ import annotations
@@ -46,9 +46,13 @@ def log_unmix(loss: ArrayLike, weight: ArrayLike) -> FloatArray:
     2.90047709788938...
     """
     loss, weight = as_array(loss), as_array(weight)
-    small = np.log1p(np.expm1(np.minimum(loss, _LARGE)) / weight)
-    large = loss - np.log(weight) + np.log1p((weight - 1) * np.exp(-loss))
-    return np.where(loss < _LARGE, small, large)
+    with np.errstate(over="ignore", divide="ignore"):
+        ratio = np.expm1(np.minimum(loss, _LARGE)) / weight
+        small = np.log1p(ratio)
+        # A tiny weight, or a large loss: the ratio is so large that 1 more does not count.
+        steep = np.log(np.expm1(np.minimum(loss, _LARGE))) - np.log(weight)
+        large = loss - np.log(weight) + np.log1p((weight - 1) * np.exp(-loss))
+    return np.where(loss < _LARGE, np.where(ratio < 1e300, small, steep), large)
 
 
 def expm1_ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:

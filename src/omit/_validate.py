@@ -15,7 +15,11 @@ from omit.errors import InvalidInput
 def finite(name: str, value: float) -> float:
     """Return `value` as a float, or refuse what is not a finite number."""
     try:
+        if isinstance(value, bool | str):
+            raise TypeError
         number = float(value)
+    except OverflowError as error:
+        raise InvalidInput(f"Expected {name} to be within floating-point range.") from error
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"Expected {name} to be a number, got {value!r}.") from error
     if not math.isfinite(number):
@@ -81,7 +85,7 @@ def positive_integer(name: str, value: int) -> int:
     number = finite(name, value)
     if number != int(number) or number < 1:
         raise InvalidInput(f"Expected {name}={value} to be a whole number of at least 1.")
-    return int(number)
+    return int(value)
 
 
 def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:

@@ -102,7 +102,7 @@ def relation(name: str) -> Relation:
     """
     if isinstance(name, Relation):
         return name
-    if name not in RELATIONS:
+    if not isinstance(name, str) or name not in RELATIONS:
         raise InvalidInput(f"Expected neighbours={name!r} to be one of: {', '.join(RELATIONS)}.")
     return RELATIONS[name]
 
@@ -137,6 +137,9 @@ class Guarantee:
         In [0, 1).
     neighbours : str
         ``"add-remove"``, ``"replace"`` or a `Relation`.
+    on_a_sample : bool
+        Whether it was amplified for one release on a sample of its own. Such a guarantee cannot
+        be composed further, because another release may share the sample.
 
     Raises
     ------
@@ -154,6 +157,7 @@ class Guarantee:
     epsilon: float
     delta: float = 0.0
     neighbours: str = ADD_REMOVE
+    on_a_sample: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
@@ -276,6 +280,8 @@ class Guarantee:
         return Guarantee(grouped.epsilon, grouped.delta, target)
 
     def _require_same_relation(self, other: Guarantee) -> None:
+        if not isinstance(other, Guarantee):
+            raise InvalidInput(f"Expected a guarantee, got {other!r}.")
         if self.neighbours != other.neighbours:
             raise WrongNeighbours(
                 f"Cannot compare a guarantee under {self.neighbours} with one under "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,24 @@ def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: 
 )
 def test_missing_and_unknown_words_exit_with_two(omit_command: Omit, words: str) -> None:
     assert omit_command(words).code == 2
+
+
+def test_rows_per_person_are_grouped_after_amplification(omit_command: Omit) -> None:
+    words = "bound poisson --rate 0.5 --epsilon 1 --delta 1e-6 --rows-per-person 2 --json"
+    content = answer(omit_command(words))
+    one = math.log1p(0.5 * math.expm1(1.0))
+    assert content["epsilon"] == pytest.approx(2 * one)
+    assert content["delta"] == pytest.approx(0.5e-6 * (1 + math.exp(one)))
+    words = f"calibrate poisson --rate 0.5 --epsilon {2 * one!r} --rows-per-person 2 --json"
+    assert answer(omit_command(words))["epsilon"] == pytest.approx(1.0)
+
+
+def test_releases_on_one_sample_share_epsilon_and_delta(omit_command: Omit) -> None:
+    words = "bound poisson --rate 0.5 --epsilon 1 --delta 1e-6 --releases 3 --json"
+    content = answer(omit_command(words))
+    assert content["epsilon"] == pytest.approx(math.log1p(0.5 * math.expm1(3.0)))
+    assert content["delta"] == pytest.approx(1.5e-6)
+    target = f"--epsilon {content['epsilon']!r} --delta 1.5e-6"
+    each = answer(omit_command(f"calibrate poisson --rate 0.5 {target} --releases 3 --json"))
+    assert (each["epsilon"], each["delta"]) == (pytest.approx(1.0), pytest.approx(1e-6))
+    assert omit_command("bound poisson --rate 0.5 --epsilon 1 --releases 1000000000").code == 0

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from omit import (
     FixedSizeSampling,
     Guarantee,
+    InvalidInput,
     NoGuarantee,
     NoNoiseNeeded,
     NoOmission,
@@ -138,3 +139,46 @@ def test_an_omission_of_ones_own_is_one_class_with_one_function() -> None:
 def test_a_bound_beyond_all_numbers_is_no_guarantee() -> None:
     assert isinstance(OutlierScoreSuppression(0.0, 1.0).amplify(Guarantee(800.0)), NoGuarantee)
     assert isinstance(StableSuppression(5).amplify(Guarantee(2.0, 0.01)), NoGuarantee)
+
+
+def test_what_is_too_small_for_a_number_is_not_called_nothing() -> None:
+    tiny = PoissonSampling(rate=1e-30).amplify(Guarantee(1e-300, 0.5))
+    assert isinstance(tiny, Guarantee)
+    assert tiny.epsilon > 0
+    assert tiny.delta == pytest.approx(5e-31)
+    scores = OutlierScoreSuppression(0.2, 0.6).amplify(Guarantee(5e-324, 1e-5))
+    assert isinstance(scores, Guarantee)
+    assert scores.delta == pytest.approx(8e-6)
+
+
+def test_a_tiny_rate_still_needs_noise() -> None:
+    for rate, target in ((1e-310, 1.0), (1e-300, 39.0)):
+        base = PoissonSampling(rate=rate).calibrate(Guarantee(target))
+        assert isinstance(base, Guarantee)
+        assert base.epsilon == pytest.approx(np.log(np.expm1(target)) - np.log(rate))
+
+
+def test_no_noise_is_needed_exactly_from_the_factor_of_delta_on() -> None:
+    sampling = PoissonSampling(rate=0.25)
+    assert isinstance(sampling.calibrate(Guarantee(1.0, 0.25)), NoNoiseNeeded)
+    almost = sampling.calibrate(Guarantee(1.0, 0.2499))
+    assert isinstance(almost, Guarantee)
+    assert almost.delta == pytest.approx(0.9996)
+
+
+def test_keeping_everything_keeps_delta_even_without_epsilon() -> None:
+    assert NoOmission().amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.1)
+
+
+def test_the_floor_of_delta_is_that_of_poisson_sampling() -> None:
+    floor = OutlierScoreSuppression(0.3, 0.6).lower_bound(Guarantee(1.0, 1e-3))
+    assert floor.delta == pytest.approx(0.7e-3)
+
+
+@pytest.mark.parametrize("nonsense", [1.0, None, "much"])
+def test_only_guarantees_are_amplified_and_calibrated(nonsense: object) -> None:
+    for omission in (NoOmission(), PoissonSampling(rate=0.1)):
+        with pytest.raises(InvalidInput, match="Expected a guarantee"):
+            omission.amplify(nonsense)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="Expected a guarantee"):
+            omission.calibrate(nonsense)  # type: ignore[arg-type]

@@ -76,3 +76,14 @@ def test_lists_that_do_not_fit_are_refused(
 def test_labels_must_cover_all_records() -> None:
     with pytest.raises(InvalidInput, match="2 labels"):
         IndependentPair((0.1,), (0.2,), 0.3).to_subsets(["x"])
+
+
+@pytest.mark.parametrize("epsilon", [20.0, 36.0, 40.0, 750.0])
+def test_a_record_that_is_always_kept_loses_all_of_epsilon(epsilon: float) -> None:
+    assert IndependentPair((), (), 0.0).loss(epsilon).absence == pytest.approx(epsilon, rel=1e-14)
+    assert IndependentPair((0.0,), (1.0,), 1.0).loss(epsilon).epsilon == pytest.approx(epsilon)
+
+
+def test_more_subsets_than_can_be_listed_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="at most 16 records"):
+        IndependentPair((0.1,) * 30, (0.1,) * 30, 0.1).to_subsets()

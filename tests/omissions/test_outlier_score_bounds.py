@@ -247,3 +247,14 @@ def test_values_broadcast_like_any_array_function() -> None:
     assert grid.shape == (2, 3)
     assert grid[1, 2] == mixture_epsilon(1.0, 0.1, 0.9)
     assert mixture_epsilon([], 0.1, 0.2).shape == (0,)
+
+
+def test_one_cell_that_is_never_reached_does_not_spoil_the_others() -> None:
+    found = mixture_base_epsilon([1e305, 1.0], 0.5, 0.6)
+    assert found[1] == pytest.approx(1.48129654)
+
+
+def test_the_case_is_chosen_by_exact_order_and_not_by_a_rounded_sum() -> None:
+    # Here m + M rounds to 1, though it is more.
+    exact = mixture_by_maximising(40.0, 1e-17, 1.0)
+    assert float(mixture_epsilon(40.0, 1e-17, 1.0)) == pytest.approx(float(exact), rel=1e-9)

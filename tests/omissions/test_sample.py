@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import pytest
 
@@ -79,3 +81,19 @@ def test_what_cannot_be_composed_is_refused() -> None:
 def test_one_release_without_guarantee_leaves_none_for_all() -> None:
     removal = Sample(ThresholdOutlierRemoval(0.5))
     assert isinstance(compose(Guarantee(1.0), removal.release(Guarantee(1.0))), NoGuarantee)
+
+
+def test_a_copy_of_a_sample_is_the_same_sample() -> None:
+    sample = Sample(design)
+    first = sample.release(each)
+    for copied in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first)):
+        together = compose(first, copied)
+        assert isinstance(together, Guarantee)
+        assert round(together.epsilon, 3) == 0.494
+
+
+def test_releases_that_were_amplified_one_by_one_cannot_be_composed_by_accident() -> None:
+    amplified = design.amplify(each)
+    assert isinstance(amplified, Guarantee)
+    with pytest.raises(InvalidInput, match="which other release shares that sample"):
+        compose(amplified, amplified)

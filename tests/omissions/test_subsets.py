@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from omit import Guarantee, InvalidInput, PoissonSampling, SubsetPair
+from omit import Guarantee, IndependentPair, InvalidInput, PoissonSampling, SubsetPair
 from omit._numeric import expm1_ratio
 
 
@@ -162,3 +162,37 @@ def test_programs_that_cannot_be_solved_reliably_are_refused() -> None:
     large = SubsetPair.from_distributions(names, 13, {names: 1.0}, {names: 1.0})
     with pytest.raises(InvalidInput, match="different parts"):
         large.exact(1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0, 6.0, 9.0])
+def test_the_linear_program_is_right_or_refuses(epsilon: float) -> None:
+    rng = np.random.default_rng(7)
+    answered = 0
+    for _ in range(12):
+        size = int(rng.integers(1, 5))
+        before, after = rng.uniform(size=(2, size)) ** 3
+        pair = IndependentPair(tuple(before), tuple(after), float(rng.uniform()))
+        try:
+            program = pair.to_subsets().exact(epsilon)
+        except InvalidInput:
+            continue
+        answered += 1
+        assert program.presence == pytest.approx(pair.loss(epsilon).presence, abs=2e-6)
+        assert program.absence == pytest.approx(pair.loss(epsilon).absence, abs=2e-6)
+    assert answered >= 6
+
+
+def test_theorem_b_6_bounds_both_directions_where_the_support_condition_fails() -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(25):
+        pair = random_pair(rng)
+        few = pair.without
+        chosen = [subset for subset in few if rng.uniform() < 0.6] or [next(iter(few))]
+        total = sum(few[subset] for subset in chosen)
+        thinned = SubsetPair.from_distributions(
+            pair.database, pair.record, {s: few[s] / total for s in chosen}, pair.with_record
+        )
+        exact, general = thinned.exact(0.8), thinned.theorem_b_6(0.8, 1e-3)
+        assert exact.presence <= general.presence + 1e-6
+        assert exact.absence <= general.absence + 1e-6
+        assert thinned.exact_delta(0.8, 1e-3, general.epsilon) <= general.delta + 1e-8

@@ -15,7 +15,6 @@ import typer
 from omit.cli.bounds import pair_of_numbers
 
 if TYPE_CHECKING:
-    from omit.guarantee import NoGuarantee
     from omit.omissions.base import Omission
 
 bound = typer.Typer(help="What guarantee remains after records are left out.", no_args_is_help=True)
@@ -117,17 +116,21 @@ def _bound(
 ) -> None:
     from omit import _validate
     from omit.cli.output import Answer
-    from omit.guarantee import Guarantee
-    from omit.omissions.sample import Sample, compose
+    from omit.guarantee import Guarantee, guarantee_if_any
 
     each = Guarantee(epsilon, delta, neighbours or omission.relations[0])
-    sample = Sample(omission)
     count = _validate.positive_integer("releases", releases)
-    result: Guarantee | NoGuarantee = compose(*[sample.release(each)] * count)
+    rows = _validate.positive_integer("rows_per_person", rows_per_person)
+    # What is computed on one sample is composed first and amplified once.
+    result = guarantee_if_any(
+        count * epsilon, count * delta, each.neighbours, f"composing {count} releases"
+    )
     if isinstance(result, Guarantee):
-        result = result.group(rows_per_person)
-    declared = None if bounds is None else pair_of_numbers(bounds)
-    Answer.of_bound(omission, each, result, count, rows_per_person, declared).show(json)
+        result = omission.amplify(result)
+    if isinstance(result, Guarantee):
+        result = result.group(rows)
+    declared = None if bounds is None else _validate.interval("bounds", pair_of_numbers(bounds))
+    Answer.of_bound(omission, each, result, count, rows, declared).show(json)
 
 
 def _calibrate(
@@ -149,7 +152,8 @@ def _calibrate(
 
     target = Guarantee(epsilon, delta, neighbours or omission.relations[0])
     count = _validate.positive_integer("releases", releases)
-    found = omission.candidates(target.per_row(rows_per_person))
+    rows = _validate.positive_integer("rows_per_person", rows_per_person)
+    found = omission.candidates(target.per_row(rows))
     each = tuple(
         Guarantee(base.epsilon / count, base.delta / count, base.neighbours)
         if isinstance(base, Guarantee)
@@ -192,13 +196,20 @@ def subsets(
     """One pair of databases under any suppression, given by its distribution over subsets."""
     from omit.cli.output import show_pair
     from omit.cli.subsets_file import read_subset_pair
+    from omit.errors import InvalidInput
 
     pair = read_subset_pair(file)
-    losses = {"exact": pair.exact(epsilon, delta)}
+    losses, refusal = {}, None
+    try:
+        losses["exact"] = pair.exact(epsilon, delta)
+    except InvalidInput as error:
+        refusal = error
     if pair.record not in pair.database:
         losses["theorem-b.6"] = pair.theorem_b_6(epsilon, delta)
         if pair.support_gap() is None:
             losses["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
+    if refusal is not None and not losses:
+        raise refusal
     show_pair("subsets", losses, epsilon, delta, json, pair.lower_bound(epsilon))
 
 

@@ -44,8 +44,8 @@ def invert_increasing(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         upper = np.maximum(value, 1e-300)
         short = function(upper, *rest) < value
-        while short.any() and upper.max(initial=0.0) < _LARGEST_EPSILON:
-            upper = np.where(short, upper * 8, upper)
+        while (short & (upper < _LARGEST_EPSILON)).any():
+            upper = np.where(short & (upper < _LARGEST_EPSILON), upper * 8, upper)
             short = function(upper, *rest) < value
         root = find_root(
             lambda epsilon, value, *rest: function(epsilon, *rest) - value,

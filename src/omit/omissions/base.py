@@ -21,6 +21,7 @@ never combined.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from omit._numeric import FloatArray, expm1_ratio, log_mix
 from omit.data.column import Column
-from omit.errors import Refused, Unattainable, WrongNeighbours
+from omit.errors import InvalidInput, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
     Guarantee,
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 # Where an omission does not state its slope at zero, a (0, delta)-DP mechanism is treated as
 # (this, delta)-DP, which it is too.
 _ALMOST_ZERO = 1e-9
+# Below this the factor of delta is its limit at zero, to all digits.
+_TINY = 1e-150
+SMALLEST_POSITIVE = 5e-324
 
 
 class PrivacyFloor(NamedTuple):
@@ -83,7 +87,8 @@ class Omission(ABC):
     def largest_keep_probability(self) -> float:
         """A probability with which some record of some database is kept, as large as is known.
 
-        It makes the lower bound; 0, where nothing is stated, makes none.
+        The record must be unlike all others of its database, so that a mechanism can look for
+        it. It makes the lower bound; 0, where nothing is stated, makes none.
         """
         return 0.0
 
@@ -111,7 +116,11 @@ class Omission(ABC):
             start = _ALMOST_ZERO
         after = float(self.epsilon_after(start))
         delta = base.delta * self._delta_factor(start, after) if base.delta else 0.0
-        return guarantee_if_any(after, delta, base.neighbours, str(self))
+        if after == 0 < start and self.largest_keep_probability > 0:
+            # Too small for a floating-point number, and yet not nothing.
+            after = SMALLEST_POSITIVE
+        released = guarantee_if_any(after, delta, base.neighbours, str(self))
+        return self._on_a_sample(released)
 
     def calibrate(self, target: Guarantee) -> Guarantee | NoNoiseNeeded:
         """Return the guarantee the mechanism alone must have, so that the release has `target`.
@@ -135,7 +144,8 @@ class Omission(ABC):
         if np.isnan(epsilon):
             raise Unattainable(self._why_unattainable(target))
         if np.isinf(epsilon):
-            return (NoNoiseNeeded(f"{self} keeps no record."),)
+            reached = show_number(target.epsilon)
+            return (NoNoiseNeeded(f"{self} reaches epsilon = {reached} whatever is computed."),)
         epsilon = largest_not_above(self.epsilon_after, epsilon, target.epsilon)
         if not target.delta:
             return (Guarantee(epsilon, 0.0, target.neighbours),)
@@ -152,7 +162,7 @@ class Omission(ABC):
         return PrivacyFloor(float(log_mix(base.epsilon, keep)), base.delta * keep)
 
     def bounds(self, epsilon: float) -> dict[str, float]:
-        """Return every bound on epsilon' that this omission knows, by name, the one used first."""
+        """Return every bound on epsilon' that this omission knows, by name."""
         return {"epsilon": float(self.epsilon_after(epsilon))}
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
@@ -190,9 +200,15 @@ class Omission(ABC):
         """
         raise Refused(f"dp-accounting has no event that means {self}.")
 
+    def _on_a_sample(self, released: Guarantee | NoGuarantee) -> Guarantee | NoGuarantee:
+        """Mark the guarantee of a release that must not be composed as if it stood alone."""
+        if isinstance(released, NoGuarantee):
+            return released
+        return replace(released, on_a_sample=True)
+
     def _delta_factor(self, epsilon: float, after: float) -> float:
         """Return by what the shift rule multiplies delta."""
-        if epsilon > 0:
+        if epsilon > _TINY or (epsilon > 0 and self.slope_at_zero is None):
             return float(expm1_ratio(after, epsilon))
         return np.inf if self.slope_at_zero is None else self.slope_at_zero
 
@@ -207,6 +223,8 @@ class Omission(ABC):
 
     def require_relation(self, guarantee: Guarantee) -> None:
         """Refuse a guarantee under a relation that the omission has no bound for."""
+        if not isinstance(guarantee, Guarantee):
+            raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
         if guarantee.neighbours not in self.relations:
             raise WrongNeighbours(
                 f"{self} has no bound under the relation {guarantee.neighbours}; "

@@ -18,9 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from omit import _validate
-from omit._numeric import as_array, log_mix
+from omit._numeric import FloatArray, as_array, log_mix
 from omit.errors import InvalidInput
 from omit.omissions.subsets import PairLoss, SubsetPair
+
+# Every further record doubles the number of subsets.
+_MOST_SUBSET_RECORDS = 16
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,16 @@ class IndependentPair:
         For delta = 0 it is attained; with delta the shift rule gives an upper bound.
         """
         epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
-        t, s = np.exp(-epsilon), -np.expm1(-epsilon)
         o, o_after = as_array(self.before), as_array(self.after)
-        step = s * np.abs(o_after - o)
         grows = o_after >= o
-        with np.errstate(divide="ignore"):
-            presence = np.log1p(step / (t + s * np.where(grows, o, 1 - o)))
-            absence = np.log1p(step / (t + s * np.where(grows, 1 - o_after, o_after)))
-            kept_presence = float(log_mix(epsilon, 1 - self.added))
-            kept_absence = float(-np.log1p(-s * (1 - self.added)))
+        presence = _log_ratio(
+            epsilon, np.where(grows, o_after, 1 - o_after), np.where(grows, o, 1 - o)
+        )
+        absence = _log_ratio(
+            epsilon, np.where(grows, 1 - o, o), np.where(grows, 1 - o_after, o_after)
+        )
+        kept_presence = float(log_mix(epsilon, 1 - self.added))
+        kept_absence = float(_log_ratio(epsilon, as_array(1.0), as_array(self.added)))
         return PairLoss.by_shift_rule(
             kept_presence + float(presence.sum()),
             kept_absence + float(absence.sum()),
@@ -96,6 +100,10 @@ class IndependentPair:
             If the number of labels is wrong.
         """
         size = len(self.before)
+        if size > _MOST_SUBSET_RECORDS:
+            raise InvalidInput(
+                f"Expected at most {_MOST_SUBSET_RECORDS} records to list all subsets, got {size}."
+            )
         labels = range(size + 1) if labels is None else labels
         if len(labels) != size + 1:
             raise InvalidInput(f"Expected {size + 1} labels, got {len(labels)}.")
@@ -105,6 +113,14 @@ class IndependentPair:
             without=_subset_probabilities(labels[:size], self.before),
             with_record=_subset_probabilities(labels, (*self.after, self.added)),
         )
+
+
+def _log_ratio(epsilon: float, upper: FloatArray, lower: FloatArray) -> FloatArray:
+    """Return `ln((1 + (E - 1) upper) / (1 + (E - 1) lower))` for `upper >= lower`."""
+    if epsilon > 30:
+        return log_mix(epsilon, upper) - log_mix(epsilon, lower)
+    t, s = np.exp(-epsilon), -np.expm1(-epsilon)
+    return as_array(np.log1p(s * (upper - lower) / (t + s * lower)))
 
 
 def _subset_probabilities(

@@ -9,6 +9,7 @@ produces the databases that show it, and runs itself on them.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,7 +101,7 @@ class ThresholdOutlierRemoval(_OutlierRemoval):
     --------
     >>> from omit import Guarantee
     >>> print(ThresholdOutlierRemoval(0.5).witness(10))
-    5 + 5 records at two distant points leave 5 + 5; with one record less, 5 + 4 leave 5 + 0: 5 ...
+    10 + 10 records at two distant points leave 10 + 10; with one record less, 10 + 9 leave ...
     """
 
     threshold: float
@@ -120,13 +121,11 @@ class ThresholdOutlierRemoval(_OutlierRemoval):
 
     def _neighbours(self, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
         threshold = Fraction(self.threshold)
-        # The second point's mean distance must be within the threshold among `size` records and
-        # beyond it among one less: at the latest after 1/threshold steps the size fits.
-        while True:
-            first = int(threshold * size)
-            if first > threshold * (size - 1) and size - first >= 2:
-                return (first, size - first), (first, size - first - 1)
-            size += 1
+        # Enough records that the second point has `size` of them, however near the threshold is
+        # to 1. Its mean distance is within the threshold, and beyond it with one record less.
+        first = math.ceil(threshold * size / (1 - threshold))
+        size = math.ceil(first / threshold)
+        return (first, size - first), (first, size - first - 1)
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class TopOutlierRemoval(_OutlierRemoval):
     Examples
     --------
     >>> print(TopOutlierRemoval(0.25).witness(10))
-    2 + 8 records at two distant points leave 0 + 8; with one record less, 1 + 8 leave 0 + 0: 8 ...
+    3 + 10 records at two distant points leave 0 + 10; with one record less, 2 + 10 leave ...
     """
 
     share: float
@@ -162,9 +161,7 @@ class TopOutlierRemoval(_OutlierRemoval):
 
     def _neighbours(self, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
         share = Fraction(self.share)
-        # One record less must still delete as many, and the first point must stay the rarer one.
-        while True:
-            first = int(share * size)
-            if first >= 1 and int(share * (size - 1)) == first and 2 * first < size:
-                return (first, size - first), (first - 1, size - first)
-            size += 1
+        # One record less still deletes as many, so that the second point ties.
+        first = max(1, math.ceil(share * size))
+        size = math.ceil(first / share) + 1
+        return (first, size - first), (first - 1, size - first)

@@ -114,7 +114,9 @@ class OutlierScoreSuppression(Omission):
             return super().amplify(base)
         self.require_relation(base)
         epsilon = float(self.epsilon_after(base.epsilon))
-        return guarantee_if_any(epsilon, base.delta * (1 - self.m), base.neighbours, str(self))
+        return self._on_a_sample(
+            guarantee_if_any(epsilon, base.delta * (1 - self.m), base.neighbours, str(self))
+        )
 
     def candidates(self, target: Guarantee) -> tuple[Guarantee | NoNoiseNeeded, ...]:
         """Return the pair of the mixture bound and, where delta > 0, that of Theorem 5.4.
@@ -150,7 +152,7 @@ class OutlierScoreSuppression(Omission):
         return 1 - (self.m + (self.M - self.m) * mean_distances(column, distance))
 
     def bounds(self, epsilon: float) -> dict[str, float]:
-        """Return the mixture bound, the published one where defined, and the lower bound."""
+        """Return the mixture bound and, where it is defined, the published one."""
         known = {"mixture": float(mixture_epsilon(epsilon, self.m, self.M))}
         if self._has_published_bound(self.m, self.M):
             known["published"] = float(published_epsilon(epsilon, self.m, self.M))

@@ -154,7 +154,7 @@ def _mixture(epsilon: FloatArray, m: FloatArray, M: FloatArray) -> FloatArray:
     x, b, B = t + s * m, t + s * (1 - M), s * (M - m)
     c = 2 / x - 1 / b
     stationary = np.where(c > 0, (t + s * (1 - m) - 1 / c) / B, 0.5)
-    a = np.where(m + M <= 1, 1.0, np.clip(stationary, 0.5, 1.0))
+    a = np.where(m <= 1 - M, 1.0, np.clip(stationary, 0.5, 1.0))
     a = np.where(B > 0, a, 1.0)
     keep = (1 - M) + (M - m) * (1 - a)
     hub = np.where(a < 1, (1 - a) * B / b, 0.0)

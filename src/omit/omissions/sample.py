@@ -11,18 +11,20 @@ to get one is `compose`, which knows the right order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import uuid4
 
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee, compose_guarantees
 from omit.omissions.base import Omission
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Sample:
     """One outcome of an omission, drawn once and used for any number of releases.
 
-    Two samples are the same only if they are the same object: drawing again makes another.
+    Drawing again makes another sample, even of the same omission. A copy, or what comes back from
+    another process, is the same sample.
 
     Examples
     --------
@@ -33,13 +35,12 @@ class Sample:
     Guarantee(epsilon=0.49402870804418, delta=0.0, neighbours='replace')
     """
 
-    omission: Omission
-    name: str = "sample"
+    omission: Omission = field(compare=False)
+    identity: str = field(default_factory=lambda: uuid4().hex, repr=False)
 
     def release(self, guarantee: Guarantee) -> SampledRelease:
         """Return the release of something with this guarantee, computed on this sample."""
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
+        self.omission.require_relation(guarantee)
         return SampledRelease(self, guarantee)
 
 
@@ -79,6 +80,11 @@ def compose(*releases: Guarantee | SampledRelease) -> Guarantee | NoGuarantee:
     for release in releases:
         if isinstance(release, SampledRelease):
             by_sample.setdefault(release.sample, []).append(release.on_sample)
+        elif isinstance(release, Guarantee) and release.on_a_sample:
+            raise InvalidInput(
+                f"{release} was amplified for a sample of its own, and nothing says which other "
+                "release shares that sample; compose Sample(omission).release(...) instead."
+            )
         else:
             totals.append(release)
     for sample, guarantees in by_sample.items():

@@ -17,7 +17,7 @@ from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix, log_unmix
 from omit.data.column import Column
 from omit.errors import InvalidInput, Refused
-from omit.guarantee import REPLACE, Guarantee, Relation
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 from omit.omissions.base import Omission
 
 if TYPE_CHECKING:
@@ -88,6 +88,12 @@ class NoOmission(Omission):
 
     def require_relation(self, guarantee: Guarantee) -> None:
         """Accept every relation."""
+        if not isinstance(guarantee, Guarantee):
+            raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
+
+    def _on_a_sample(self, released: Guarantee | NoGuarantee) -> Guarantee | NoGuarantee:
+        """Return it as it is: nothing was drawn."""
+        return released
 
 
 class _UniformSampling(Omission):

@@ -24,17 +24,21 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omit import _validate
-from omit._numeric import FloatArray, expm1_ratio
+from omit._numeric import FloatArray, as_array, expm1_ratio, log_mix
 from omit.errors import InvalidInput
 
 Subset: TypeAlias = tuple[Hashable, ...]
 Assignment: TypeAlias = Mapping[Any, Any]
 
 # Beyond these the linear program is too large, or its coefficients too far apart to be solved.
-LARGEST_PROGRAM = 4096
-LARGEST_PROGRAM_EPSILON = 12.0
+LARGEST_PROGRAM = 1024
+LARGEST_PROGRAM_EPSILON = 10.0
+# How far the attained value and the proved bound of a linear program may lie apart.
+_CERTIFIED = 1e-6
+_ROUNDS = 4
 
 _SUM_TOLERANCE = 1e-9
 
@@ -193,7 +197,7 @@ class SubsetPair:
         InvalidInput
             If an assignment leaves its range, or the added record is equal to one of `D`.
         """
-        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        epsilon, delta = _closed_form_epsilon(epsilon), _validate.delta(delta)
         self._require_record_apart()
         reachable = self._reachable()
         forward = _assignment("from_without", from_without, self.without, reachable)
@@ -228,7 +232,8 @@ class SubsetPair:
     def exact(self, epsilon: float, delta: float = 0.0) -> PairLoss:
         """Return the exact loss, over all pure epsilon-DP mechanisms, by linear programming.
 
-        The deltas follow by the shift rule.
+        To an absolute precision of 1e-6 and never too small: the value returned is proved, and
+        one within that precision attained. The deltas follow by the shift rule.
 
         Raises
         ------
@@ -251,7 +256,7 @@ class SubsetPair:
         """
         epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
         program = _Program.of(self, epsilon)
-        growth = math.exp(_validate.epsilon(epsilon_after, "epsilon_after"))
+        growth = math.exp(_closed_form_epsilon(epsilon_after))
         return max(
             program.largest_excess(self.with_record, self.without, growth, delta),
             program.largest_excess(self.without, self.with_record, growth, delta),
@@ -268,7 +273,7 @@ class SubsetPair:
             for subset, weight in self.with_record.items()
             if subset.count(self.record) > copies
         )
-        return math.log1p(math.expm1(_validate.epsilon(epsilon)) * kept)
+        return float(log_mix(_validate.epsilon(epsilon), min(kept, 1.0)))
 
     def _require_record_apart(self) -> None:
         if self.record in self.database:
@@ -291,8 +296,21 @@ class SubsetPair:
 
 
 def in_order(records: Iterable[Hashable]) -> Subset:
-    """Return a multiset as a tuple in a fixed order."""
-    return tuple(sorted(records, key=lambda record: (str(type(record)), repr(record))))
+    """Return a multiset as a tuple in a fixed order, the same for equal records."""
+    return tuple(sorted(records, key=_place))
+
+
+def _place(record: Hashable) -> tuple[bool, float, str]:
+    if isinstance(record, int | float):
+        return False, float(record), ""
+    return True, 0.0, repr(record)
+
+
+def _closed_form_epsilon(epsilon: float) -> float:
+    """Return an epsilon whose exponential exists."""
+    if _validate.epsilon(epsilon) > 700:
+        raise InvalidInput(f"Expected epsilon={epsilon:g} to be at most 700 for a closed form.")
+    return epsilon
 
 
 def distance(first: Subset, second: Subset) -> int:
@@ -342,16 +360,119 @@ class _Program:
     def largest_ratio(
         self, numerator: Mapping[Subset, float], denominator: Mapping[Subset, float]
     ) -> float:
-        """Return the largest ratio of the two expectations of a function with bounded ratios."""
-        constraints = self._differences(self.growth)
-        value = self._maximise(
-            self._weights(numerator),
-            constraints,
-            np.zeros(len(constraints)),
-            equal=self._weights(denominator),
-            bounds=(0, None),
+        """Return the largest ratio of the two expectations of a function with bounded ratios.
+
+        The solver's answer is not believed: its function is repaired until all ratios are
+        bounded, which gives a value that is attained, and its multipliers until they prove a
+        bound. The program is solved again in the scale of the last function until both agree.
+
+        Raises
+        ------
+        InvalidInput
+            If they do not.
+        """
+        above, below = self._weights(numerator), self._weights(denominator)
+        scale = np.ones(len(self.index))
+        for _ in range(_ROUNDS):
+            solution = self._solve(above, below, scale)
+            if solution is None:
+                continue
+            function, multipliers = solution
+            scale = self._repaired(function * scale)
+            attained = float(above @ scale) / float(below @ scale)
+            proved = self._proved(multipliers, above, below)
+            if proved <= attained * (1 + _CERTIFIED):
+                return max(proved, 1.0)
+        raise InvalidInput(
+            "The exact linear program could not be solved reliably; use a closed form, or a "
+            "smaller database or epsilon."
         )
-        return max(value, 1.0)
+
+    def _solve(
+        self, above: FloatArray, below: FloatArray, scale: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return the function and the multipliers of the program in units of `scale`."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix
+
+        first, second = self._pairs
+        numbers = np.arange(len(first))
+        factors = self.growth * scale[second] / scale[first]
+        rows = csr_matrix(
+            (
+                np.concatenate([np.ones(len(first)), -factors]),
+                (np.concatenate([numbers, numbers]), np.concatenate([first, second])),
+            ),
+            shape=(len(first), len(scale)),
+        )
+        unit = float(below @ scale)
+        solution = linprog(
+            -above * scale / unit,
+            A_ub=rows,
+            b_ub=np.zeros(len(first)),
+            A_eq=(below * scale / unit)[None, :],
+            b_eq=[1.0],
+            bounds=(0, None),
+            method="highs",
+            options={
+                "primal_feasibility_tolerance": 1e-10,
+                "dual_feasibility_tolerance": 1e-10,
+                "time_limit": 60.0,
+            },
+        )
+        if not solution.success:
+            return None
+        return as_array(solution.x), as_array(-solution.ineqlin.marginals) * unit / scale[first]
+
+    @property
+    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All ordered pairs of neighbours."""
+        steps = np.array(self.steps, dtype=np.int64).reshape(-1, 2)
+        return np.concatenate([steps[:, 0], steps[:, 1]]), np.concatenate(
+            [steps[:, 1], steps[:, 0]]
+        )
+
+    def _repaired(self, function: FloatArray) -> FloatArray:
+        """Return the largest function below this one whose ratios are bounded, and positive."""
+        first, second = self._pairs
+        largest = float(function.max())
+        farthest = max(len(subset) for subset in self.index)
+        repaired = np.maximum(function, largest * self.growth ** (-2.0 * farthest) * 1e-3)
+        while True:
+            limits = repaired.copy()
+            np.minimum.at(limits, first, self.growth * repaired[second])
+            if (limits == repaired).all():
+                return as_array(repaired / repaired.max())
+            repaired = limits
+
+    def _proved(self, multipliers: FloatArray, above: FloatArray, below: FloatArray) -> float:
+        """Return the bound that multipliers prove, after what they leave open is moved on.
+
+        For every function with bounded ratios, `Σ above g <= Σ (above - A^T y) g`, as y >= 0 and
+        `A g <= 0`. What is left at a part that the denominator does not see is moved to a
+        neighbour nearer to one that it does see, at the price of a factor.
+        """
+        first, second = self._pairs
+        multipliers = np.maximum(multipliers, 0.0)
+        left = above.copy()
+        np.subtract.at(left, first, multipliers)
+        np.add.at(left, second, self.growth * multipliers)
+        distance = np.where(below > 0, 0, len(self.index))
+        while True:
+            nearer = distance.copy()
+            np.minimum.at(nearer, first, distance[second] + 1)
+            if (nearer == distance).all():
+                break
+            distance = nearer
+        next_one = np.full(len(left), -1)
+        towards = distance[second] == distance[first] - 1
+        next_one[first[towards]] = second[towards]
+        for part in np.argsort(-distance):
+            if distance[part] > 0 and left[part] > 0:
+                left[next_one[part]] += self.growth * left[part]
+                left[part] = 0.0
+        seen = below > 0
+        return float((left[seen] / below[seen]).max())
 
     def largest_excess(
         self,
@@ -370,8 +491,6 @@ class _Program:
             self._weights(first) - growth_after * self._weights(second),
             np.vstack([plain, swapped]),
             np.concatenate([limits, complement_limits]),
-            equal=None,
-            bounds=(0, 1),
         )
         return max(value, 0.0)
 
@@ -391,13 +510,8 @@ class _Program:
         return rows
 
     @staticmethod
-    def _maximise(
-        objective: FloatArray,
-        rows: FloatArray,
-        limits: FloatArray,
-        equal: FloatArray | None,
-        bounds: tuple[float, float | None],
-    ) -> float:
+    def _maximise(objective: FloatArray, rows: FloatArray, limits: FloatArray) -> float:
+        """Return the largest value over functions between 0 and 1 within the limits."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -405,9 +519,7 @@ class _Program:
             -objective,
             A_ub=csr_matrix(rows),
             b_ub=limits,
-            A_eq=None if equal is None else equal[None, :],
-            b_eq=None if equal is None else [1.0],
-            bounds=bounds,
+            bounds=(0, 1),
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
