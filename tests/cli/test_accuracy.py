@@ -143,7 +143,7 @@ def test_best_answers_none_where_that_is_the_truth(
     from omit.utility import search
 
     few = [PoissonSampling(rate=0.5), PoissonSampling(rate=0.99), OutlierScoreSuppression(0.1, 0.2)]
-    monkeypatch.setattr(search, "default_candidates", lambda: iter(few))
+    monkeypatch.setattr(search, "default_candidates", lambda *_: iter(few))
     content = answer(omit_command("best adult --statistic mean --json"))
     assert content["best"] is None
     assert content["nearest"] == "Poisson sampling at rate 0.99"

@@ -365,3 +365,27 @@ def test_a_column_of_text_has_no_mean() -> None:
         expected_error(column, NoisyMean(), Guarantee(1.0))
     with pytest.raises(InvalidInput, match="mean"):
         expected_error(column, NoisyMean(), Guarantee(1.0), truth=1.0)
+
+
+def test_one_value_far_from_all_others_is_not_cut_off() -> None:
+    # Conditional on whether it is kept, nothing is far from the others.
+    values, counts = np.append(np.arange(100.0), 1e6), np.append(np.full(100, 10_000), 1)
+    truth, rate = float((values * counts).sum() / counts.sum()), 0.001
+    base = PoissonSampling(rate).calibrate(Guarantee(200.0, 1e-9))
+    assert isinstance(base, Guarantee)
+    noise = NoisyMean("gaussian").noises(base, (0.0, 1e6))
+
+    def expected(outlier: float) -> float:
+        keep = np.append(np.full(100, rate), outlier)
+        return mean_error(values, counts, keep, noise, truth, 1e-9, False).expected
+
+    by_cases = (1 - rate) * expected(0.0) + rate * expected(1.0)
+    assert expected(rate) == pytest.approx(by_cases, rel=1e-8)
+
+
+def test_integrals_that_would_take_forever_are_refused() -> None:
+    ages = read("adult", "age")
+    error = expected_error(
+        ages, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5), truth=1e9, runs=10
+    )
+    assert (error.method, error.reason) == ("simulated", "the integral would take too long")

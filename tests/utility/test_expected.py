@@ -149,3 +149,21 @@ def test_more_privacy_costs_more_error(mechanism: NoisyMean | NoisyMode) -> None
         for epsilon in (0.1, 0.2, 0.5, 1.0, 2.0)
     ]
     assert (np.diff(errors) < 0).all()
+
+
+def test_a_true_mode_that_nobody_has_is_the_same_for_both_engines() -> None:
+    rooms = Column.from_counts([1, 2], [3, 3], bounds=(0, 3))
+    setting = rooms, NoisyMode(), Guarantee(0.5), PoissonSampling(0.5)
+    exact = expected_error(*setting, truth=(3.0,))
+    simulated = expected_error(*setting, "simulated", truth=(3.0,), runs=20_000)
+    assert exact.method == "exact"
+    # A fixed seed; by chance one in a thousand seeds would fail here.
+    assert abs(exact.value - simulated.value) < 3.3 * (0.9 * 0.1 / 20_000) ** 0.5
+
+
+@pytest.mark.parametrize("truth", [float("nan"), float("inf"), "much"])
+def test_a_truth_that_is_no_number_is_refused(truth: object) -> None:
+    with pytest.raises(InvalidInput, match="truth"):
+        expected_error(ages, NoisyMean(), Guarantee(1.0), truth=truth)
+    with pytest.raises(InvalidInput, match="declared domain"):
+        expected_error(ages, NoisyMode(), Guarantee(1.0), truth=truth)

@@ -8,6 +8,7 @@ import typer
 
 from omit.cli.bounds import pair_of_numbers
 from omit.cli.progress import progress_bar
+from omit.cli.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,14 +97,19 @@ def compare(
     json: Json = False,
 ) -> None:
     """What does leaving records out cost in accuracy, at the same privacy?"""
+    from omit import _validate
     from omit.guarantee import Guarantee
     from omit.omissions.by_name import parse_omission
     from omit.utility.compare import compare as run_comparison
 
     data = _read(source, column, bounds, categories, table)
     target = Guarantee(epsilon, delta, neighbours)
+    file = report or (None if json or no_report else Path("omit-report.html"))
+    if file is not None:
+        require_writable(file)
     chosen = omit if omit is not None else _default_omissions(neighbours, data.size)
     omissions = [parse_omission(text, data.size) for text in chosen]
+    checked_seed = int(_validate.epsilon(seed, "seed"))
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
         for each in _mechanisms(data, statistic, mechanism, delta):
@@ -118,7 +124,7 @@ def compare(
                     noise_reduction=noise_reduction,
                     rows_per_person=rows_per_person,
                     runs=runs,
-                    seed=seed,
+                    seed=checked_seed,
                 )
             )
             advance()
@@ -126,8 +132,7 @@ def compare(
         typer.echo(json_format.dumps(_as_json(comparisons), allow_nan=False))
     else:
         _show(comparisons)
-    if report is not None or not (json or no_report):
-        file = report or Path("omit-report.html")
+    if file is not None:
         _write_report(file, comparisons, target, truth, quiet=json)
 
 
@@ -154,7 +159,7 @@ def best(
     data = _read(source, column, bounds, categories, table)
     target = Guarantee(epsilon, delta, neighbours)
     answers = []
-    candidates = list(default_candidates())
+    candidates = list(default_candidates(neighbours, data.size))
     for each in _mechanisms(data, statistic, mechanism, delta):
         with progress_bar(str(each), len(candidates), not json) as advance:
             found = find_best(
@@ -222,6 +227,9 @@ def solve(
         )
         if json:
             content = {
+                "low": reached.low,
+                "high": reached.high,
+                "reason": reached.reason,
                 "epsilon": guarantee.epsilon,
                 "delta": guarantee.delta,
                 "neighbours": str(guarantee.neighbours),
@@ -331,7 +339,7 @@ def _show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> No
 
     console = Console(highlight=False)
     # A cut table is worse than a long line.
-    console.width = max(console.width, 100)
+    console.width = max(console.width, 140)
     for comparison in comparisons:
         title = f"{comparison.mechanism} of {comparison.column.name}, {comparison.baseline.metric}"
         table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
@@ -354,7 +362,6 @@ def _write_report(
     truth: str | None,
     quiet: bool,
 ) -> None:
-    from omit.cli.writing import write_whole
     from omit.report.comparison_report import comparison_report
     from omit.utility.landscape import landscape, landscape_size
 

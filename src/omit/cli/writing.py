@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from omit.errors import InvalidInput
+
+
+def require_writable(output: Path) -> None:
+    """Refuse a place where nothing can be written, before anything is computed.
+
+    Raises
+    ------
+    InvalidInput
+        If it is a folder, or below a file.
+    """
+    if output.is_dir():
+        raise InvalidInput(f"Cannot write {output}: it is a folder; name a file in it.")
+    existing = next(parent for parent in output.absolute().parents if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InvalidInput(f"Cannot write {output}: {existing} is not a folder to write to.")
 
 
 def write_whole(output: Path, write: Callable[[Path], object]) -> None:

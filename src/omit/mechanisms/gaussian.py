@@ -26,12 +26,12 @@ def gaussian_delta(scale: float, sensitivity: float, epsilon: float) -> float:
     >>> round(gaussian_delta(scale=1.0, sensitivity=1.0, epsilon=1.0), 9)
     0.126936738
     """
-    from scipy.special import ndtr
+    from scipy.special import log_ndtr, ndtr
 
     width = sensitivity / scale
     start = epsilon / width - width / 2
     if start < -5:
-        return float(ndtr(-start) - math.exp(epsilon) * ndtr(-start - width))
+        return float(ndtr(-start) - math.exp(epsilon + float(log_ndtr(-start - width))))
     # The normal density at `start`, times the fall of Mills' ratio R over the width. Where that is
     # a small difference, it is taken as the integral of 1 - u R(u), which keeps its digits.
     if width > 1:

@@ -78,19 +78,35 @@ class NoisyMode(Mechanism):
         guarantee: Guarantee,
         rng: np.random.Generator,
     ) -> NDArray[Any]:
-        """Return the winning value for each row; `nan`, or no text, for a value nobody has."""
+        """Return the winning value for each row."""
         noise = self.count_noise(guarantee)
-        possible, empty = possible_values(column, bounds)
-        noisy = counts[:, possible] + noise.draw(rng, (len(counts), int(possible.sum())))
-        winner: NDArray[Any] = np.asarray(column.values)[possible][noisy.argmax(axis=1)]
-        if empty == 0:
+        possible, _ = possible_values(column, bounds)
+        values = np.asarray(column.values)[possible]
+        unheld = _unheld(column, values, bounds)
+        if len(values) + len(unheld) == 0:
+            raise InvalidInput("The bounds leave no value that could be the mode.")
+        if len(values) == 0:
+            return rng.choice(unheld, len(counts))
+        noisy = counts[:, possible] + noise.draw(rng, (len(counts), len(values)))
+        winner: NDArray[Any] = values[noisy.argmax(axis=1)]
+        if len(unheld) == 0:
             return winner
-        highest = noise.draw_largest(rng, empty, counts.shape[:1])
-        return np.where(highest > noisy.max(axis=1), "" if column.is_text else np.nan, winner)
+        highest = noise.draw_largest(rng, len(unheld), counts.shape[:1])
+        return np.where(highest > noisy.max(axis=1), rng.choice(unheld, len(counts)), winner)
 
     def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
         """Return 1 for each wrong answer and 0 for each right one."""
         return as_array(~np.isin(answers, np.asarray(truth)))
+
+
+def _unheld(
+    column: Column, values: NDArray[Any], bounds: tuple[float, float] | None
+) -> NDArray[Any]:
+    """Return the values of the domain, narrowed to `bounds`, that nobody has."""
+    domain = np.asarray(column.domain()[0])
+    if not column.is_text and bounds is not None:
+        domain = domain[(domain >= bounds[0]) & (domain <= bounds[1])]
+    return domain[~np.isin(domain, values)]
 
 
 def possible_values(

@@ -304,6 +304,12 @@ def _quantity(value: float, unit: str) -> str:
     return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
 
 
+def _epsilon(epsilon: float) -> str:
+    if epsilon == NO_PROTECTION:
+        return "no noise"
+    return f"{epsilon:.4f}" if epsilon >= 1e-3 else f"{epsilon:.4g}"
+
+
 def _factor(ratio: float | None) -> str:
     """Return a ratio to three digits, without powers of ten where a person can read it."""
     if ratio is None:
@@ -331,7 +337,7 @@ def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
             cells.append(
                 (
                     name,
-                    "no noise" if row.base.epsilon >= NO_PROTECTION else f"{row.base.epsilon:.4f}",
+                    _epsilon(row.base.epsilon),
                     _quantity(row.error.value, row.error.unit),
                     interval(row.error),
                     _factor(row.ratio),

@@ -76,6 +76,7 @@ _VANISHED = -math.log(2e-10)
 _MOST_EXTENSION = 100.0
 _LARGEST_EXTENSION = 1_000_000
 _TOO_COARSE = "the values are so few or so coarse that the integral is not sure"
+_MOST_PANELS = 5000
 # The phase that one panel of frequencies may turn through.
 _PHASE_PER_PANEL = 7.0
 
@@ -249,7 +250,9 @@ class _Setting:
         deviation = math.sqrt(self.data_variance + self.noise_variance) / self.size
         bias = abs(self.center - self.truth)
         total, count = self.noise.total, self.noise.count
-        reach = 7.5 * math.sqrt(self.data_variance) + total.reach(1e-13)[1]
+        # Data stray farther than normally where few records differ much from the others.
+        strays = float(self._strays(np.array([self.center]))[0][0]) if self.data_variance else 0.0
+        reach = strays + total.reach(1e-13)[1]
         if count is not None:
             reach += abs(self.center) * count.reach(1e-13)[1]
         last = bias + reach / self.size
@@ -348,6 +351,8 @@ class _Setting:
         )
         last = self._cutoff.frequency
         panels = max(4, math.ceil(last * farthest / _PHASE_PER_PANEL))
+        if panels > _MOST_PANELS:
+            raise NoExactMean("the integral would take too long")
         frequencies, weights = _panels(np.linspace(0, last, panels + 1), resolution.frequencies)
         by_total = self.noise.total.characteristic(frequencies) * weights / (np.pi * frequencies)
         logarithm = self._logarithm(resolution, frequencies)

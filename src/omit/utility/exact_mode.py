@@ -30,6 +30,8 @@ _NEGLIGIBLE = 1e-13
 # What the quadrature of each right row may miss.
 _QUADRATURE = 1e-11
 _FEWEST_NODES, _MOST_NODES = 4, 64
+# Up to here a table of factorials is quicker than computing each.
+_LARGEST_FACTORIAL = 1_000_000
 # Where a step is divided for narrow noise, in scales.
 _PANELS = np.array([0.5, 1.5, 3.5, 8.0, 16.0, 34.0])
 # Above this many numbers at a time an exact answer takes more memory than it is worth.
@@ -82,9 +84,9 @@ def wrong_mode_probability(
     counts, keep, right = counts[rivals], keep[rivals], right[rivals]
     first, last = int(lowest[rivals].min()), int(highest[rivals].max())
     end = math.ceil(max(last + above, above))
-    binomial = _binomial(counts, keep, first, last)
-    if binomial.shape[0] * (end - start + 2 * binomial.shape[1]) > LARGEST_TABLE:
+    if len(counts) * (end - start + 2 * (last - first + 1)) > LARGEST_TABLE:
         raise TooWide
+    binomial = _binomial(counts, keep, first, last)
     sums = _NoisyCounts(binomial, first, noise, empty)
     likely = sums.likely_start(counts * keep, counts * keep * (1 - keep))
     if likely > start and sums.all_below(likely) < _NEGLIGIBLE:
@@ -284,8 +286,11 @@ def _binomial(counts: NDArray[np.int64], keep: FloatArray, first: int, last: int
     lost = counts[:, None] - kept
     possible = lost >= 0
     lost = np.maximum(lost, 0)
-    log_factorial = gammaln(np.arange(1.0, int(counts.max()) + last + 2))
-    logarithm = log_factorial[counts][:, None] - log_factorial[kept] - log_factorial[lost]
+    if int(counts.max()) < _LARGEST_FACTORIAL:
+        log_factorial = gammaln(np.arange(1.0, int(counts.max()) + last + 2))
+        logarithm = log_factorial[counts][:, None] - log_factorial[kept] - log_factorial[lost]
+    else:
+        logarithm = gammaln(counts[:, None] + 1.0) - gammaln(kept + 1.0) - gammaln(lost + 1.0)
     logarithm = logarithm + xlogy(kept, keep[:, None]) + xlog1py(lost, -keep[:, None])
     table = np.where(possible, np.exp(logarithm), 0.0)
     # Logarithms of factorials are right to the last digits only.

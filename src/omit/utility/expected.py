@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput, Refused
@@ -96,7 +97,7 @@ def expected_error(
     mechanism.require_relation(guarantee)
     omission = (omission or NoOmission()).suited_to(mechanism.statistic)
     base = base_guarantee(omission, guarantee, noise_reduction)
-    truth = mechanism.truth(data) if truth is None else truth
+    truth = mechanism.truth(data) if truth is None else _checked_truth(mechanism, data, truth)
     reason = None
     if method != "simulated":
         try:
@@ -234,6 +235,20 @@ def _(
         mechanism.unit,
         parts=apart,
     )
+
+
+def _checked_truth(mechanism: Mechanism, column: Column, truth: Any) -> Any:
+    """Return a truth that was given, or refuse one that no answer can be compared with."""
+    if isinstance(mechanism, NoisyMean):
+        return _validate.finite("truth", truth)
+    if isinstance(mechanism, NoisyMode):
+        known = np.asarray(column.domain()[0])
+        for each in _as_tuple(truth):
+            if not np.isin(each, known):
+                raise InvalidInput(
+                    f"Expected truth={each} to be in the declared domain of {column.name}."
+                )
+    return truth
 
 
 def _keep(omission: Omission, column: Column) -> FloatArray:
