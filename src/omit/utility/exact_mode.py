@@ -28,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Probability below this is left out at every step.
 _NEGLIGIBLE = 1e-13
 # What the quadrature of each right row may miss.
-_QUADRATURE = 1e-11
+_QUADRATURE = 3e-12
 _FEWEST_NODES, _MOST_NODES = 4, 64
 # Up to here a table of factorials is quicker than computing each.
 _LARGEST_FACTORIAL = 1_000_000
@@ -78,22 +78,34 @@ def wrong_mode_probability(
     """
     lowest, highest = _supports(counts, keep)
     below, above = noise.reach(_NEGLIGIBLE)
-    # Whoever wins is above everybody's lowest possible noisy count.
-    start = int(np.floor((lowest + below).max()))
-    rivals = (highest + above >= start) | right
-    counts, keep, right = counts[rivals], keep[rivals], right[rivals]
-    first, last = int(lowest[rivals].min()), int(highest[rivals].max())
-    end = math.ceil(max(last + above, above))
-    if len(counts) * (end - start + 2 * (last - first + 1)) > LARGEST_TABLE:
-        raise TooWide
-    binomial = _binomial(counts, keep, first, last)
-    sums = _NoisyCounts(binomial, first, noise, empty)
-    likely = sums.likely_start(counts * keep, counts * keep * (1 - keep))
-    if likely > start and sums.all_below(likely) < _NEGLIGIBLE:
-        start = likely
-    value, precision = sums.wrong(start, end, right)
+    # Whoever wins is above everybody's lowest possible noisy count, and probably much higher.
+    certain = int(np.floor((lowest + below).max()))
+    likely = _likely_start(counts * keep, counts * keep * (1 - keep), noise)
+    for start in (likely, certain) if likely > certain else (certain,):
+        rivals = (highest + above >= start) | right
+        first, last = int(lowest[rivals].min()), int(highest[rivals].max())
+        end = math.ceil(max(last + above, above, start + 1))
+        if int(rivals.sum()) * (end - start + 2 * (last - first + 1)) > LARGEST_TABLE:
+            raise TooWide
+        binomial = _binomial(counts[rivals], keep[rivals], first, last)
+        sums = _NoisyCounts(binomial, first, noise, empty)
+        if start == certain or sums.all_below(start) < _NEGLIGIBLE:
+            break
+    value, precision = sums.wrong(start, end, right[rivals])
     # What was left out of each row: both ends of the binomial and of the noise.
     return value, precision + 4 * _NEGLIGIBLE * len(counts)
+
+
+def _likely_start(means: FloatArray, variances: FloatArray, noise: Noise) -> int:
+    """Return about where somebody is above for certain, by normal approximation."""
+    from scipy.special import log_ndtr
+
+    deviation = np.sqrt(variances + noise.variance)
+    shift = {"exponential": 1.0, "gumbel": 0.5772}.get(noise.kind, 0.0) * noise.scale
+    x = float((means + shift).max()) - np.linspace(9, -3, 37) * float(deviation.max())
+    nobody = log_ndtr((x[:, None] - means - shift) / deviation).sum(axis=1)
+    certain = np.flatnonzero(nobody < 1.3 * math.log(_NEGLIGIBLE))
+    return math.floor(x[certain[-1]]) if len(certain) else -(2**62)
 
 
 @dataclass(frozen=True)
@@ -104,18 +116,6 @@ class _NoisyCounts:
     first: int
     noise: Noise
     empty: int
-
-    def likely_start(self, means: FloatArray, variances: FloatArray) -> int:
-        """Return about where somebody is above for certain, by normal approximation."""
-        from scipy.special import log_ndtr
-
-        deviation = np.sqrt(variances + self.noise.variance)
-        shift = {"exponential": 1.0, "gumbel": 0.5772}.get(self.noise.kind, 0.0) * self.noise.scale
-        top = float((means + shift).max())
-        x = top - np.linspace(9, -3, 97) * float(deviation.max())
-        nobody = log_ndtr((x[:, None] - means - shift) / deviation).sum(axis=1)
-        certain = np.flatnonzero(nobody < 1.3 * math.log(_NEGLIGIBLE))
-        return math.floor(x[certain[-1]]) if len(certain) else -(2**62)
 
     def below(self, x: int) -> FloatArray:
         """Return for each row the probability of at most `x`."""
@@ -135,14 +135,16 @@ class _NoisyCounts:
         lost_before = self.below(start)[right]
         functions = self._functions(start, end - start, right)
         steps = np.arange(start, end)
-        nodes = _FEWEST_NODES
+        nobody_rises = self.noise.cdf(start) ** self.empty > 1 - 1e-16
+        # Gumbel noise falls faster than exponentially to the left.
+        nodes = _FEWEST_NODES + 2 * (self.noise.kind == "gumbel")
         while True:
             losses = mass = 0.0
             for node, weight in zip(*_unit_nodes(self.noise.scale, nodes), strict=True):
                 below, density = functions(node)
                 below = np.clip(below, 0.0, 1.0)
                 others = _products_of_others(below[right]) * below[~right].prod(axis=0)
-                if self.empty:
+                if not nobody_rises:
                     others = others * self.noise.cdf(steps + node) ** self.empty
                 losses += weight * float((density * (1 - others)).sum())
                 mass += weight * float(density.sum())
@@ -245,6 +247,8 @@ def _exponential_sums(
 
 def _products_of_others(factors: FloatArray) -> FloatArray:
     """Return for each row the product of all other rows."""
+    if len(factors) == 1:
+        return np.ones_like(factors)
     before, after = np.ones_like(factors), np.ones_like(factors)
     np.cumprod(factors[:-1], axis=0, out=before[1:])
     np.cumprod(factors[:0:-1], axis=0, out=after[-2::-1])
