@@ -196,7 +196,8 @@ class _NoisyCounts:
 
         width = self.binomial.shape[1]
         offsets = np.arange(-(width - 1), steps)
-        length = next_fast_len(len(offsets) + width - 1, real=True)
+        # What wraps around lands before the part that is looked at.
+        length = next_fast_len(len(offsets), real=True)
         transformed = rfft(self.binomial, length, axis=1)
         inside = slice(width - 1, width - 1 + steps)
 
@@ -262,8 +263,8 @@ def _unit_nodes(scale: float, nodes: int) -> tuple[FloatArray, FloatArray]:
     Noise that is narrower than a step is seen near both ends only, so panels shrink towards them.
     """
     half = np.array([0.0, *(edge for edge in scale * _PANELS if edge < 0.5), 0.5])
-    edges = np.concatenate([half, 1 - half[-2::-1]]) if scale < 0.5 else np.array([0.0, 1.0])
-    points, weights = np.polynomial.legendre.leggauss(nodes + math.ceil(min(3 / scale, 6)))
+    edges = np.concatenate([half, 1 - half[-2::-1]]) if scale < 0.15 else np.array([0.0, 1.0])
+    points, weights = np.polynomial.legendre.leggauss(nodes + math.ceil(min(3 / scale, 14)))
     width = np.diff(edges)[:, None] / 2
     return (edges[:-1, None] + width * (points + 1)).ravel(), (width * weights).ravel()
 
