@@ -300,7 +300,7 @@ def test_what_must_be_said_is_said_beside_the_numbers() -> None:
     assert any("moved into the bounds" in note for note in result.notes)
     assert "2 values share the largest count; each of them counts as right." in result.notes
     few = compare(ages, NoisyMean(), Guarantee(0.005), runs=50)
-    assert any("Simulated where no exact answer exists: the noisy count" in n for n in few.notes)
+    assert any("Simulated, because the noisy count" in n for n in few.notes)
     from_data = Column.from_values([1, 2, 2], bounds="from-data", name="rooms")
     assert any(
         "NOT private" in note for note in compare(from_data, NoisyMode(), Guarantee(1.0)).notes

@@ -173,7 +173,7 @@ def test_a_sample_of_fixed_size_is_of_the_population_it_says() -> None:
         (StableSuppression(2), ages, "not known, so its error cannot be computed"),
         (RuleSuppression(), ages, "give the interval"),
         (RuleSuppression(keep=(0, 1)), texts, "give the interval of numbers"),
-        (FixedSizeSampling(3, 10), ages, "does not keep records independently"),
+        (FixedSizeSampling(3, 10), ages, "not kept independently"),
         (OutlierScoreSuppression(0.1, 0.2, "euclidean"), ages, "not defined for single numbers"),
         (OutlierScoreSuppression(0.1, 0.2, "absolute"), texts, "not defined for text"),
     ],

@@ -213,6 +213,7 @@ def solve(
     from omit.utility.search import solve as find_epsilon
 
     data = _read(source, column, bounds, categories, table)
+    answers = []
     for each in _mechanisms(data, statistic, mechanism, delta):
         omission = parse_omission(omit, data.size).suited_to(each.statistic)
         guarantee, reached = find_epsilon(
@@ -240,14 +241,16 @@ def solve(
                 "unit": reached.unit,
                 "notes": [*data.notes, WARNING],
             }
-            typer.echo(json_format.dumps(content))
+            answers.append(content)
         else:
             typer.echo(
                 f"{each} of {data.name} after {omission}: epsilon = "
                 f"{show_number(guarantee.epsilon)} reaches an expected error of "
                 f"{reached.value:.6g} {reached.unit} ({reached.method})."
             )
-    if not json:
+    if json:
+        typer.echo(json_format.dumps(answers[0] if len(answers) == 1 else answers))
+    else:
         for note in (*data.notes, WARNING):
             typer.echo(note)
 

@@ -225,7 +225,7 @@ class FixedSizeSampling(_UniformSampling):
 
     def keep_probabilities(self, column: Column) -> FloatArray:
         """Raise: a sample of fixed size does not keep records independently."""
-        raise Refused(f"{str(self).capitalize()} does not keep records independently.")
+        raise Refused("Records of a sample of fixed size are not kept independently.")
 
     def draw_counts(self, column: Column, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts of samples without replacement.

@@ -61,6 +61,7 @@ class Comparison:
     rows: tuple[Row, ...]
     noise_reduction: bool = True
     rows_per_person: int = 1
+    other_truth: bool = False
 
     @property
     def baseline(self) -> Error:
@@ -98,16 +99,16 @@ class Comparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be said beside the numbers."""
-        simulated = sorted(
-            {
-                f"Simulated where no exact answer exists: {row.error.reason}."
-                for row in self.rows
-                if row.error is not None and row.error.reason is not None
-            }
-        )
+        reasons: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.error is not None and row.error.reason is not None:
+                reasons.setdefault(row.error.reason, []).append(str(row.omission))
+        simulated = [
+            f"Simulated, because {reason}: {', '.join(names)}." for reason, names in reasons.items()
+        ]
         ties: tuple[str, ...] = ()
         modes = self.mechanism.truth(self.column)
-        if self.mechanism.statistic == "mode" and len(modes) > 1:
+        if self.mechanism.statistic == "mode" and len(modes) > 1 and not self.other_truth:
             ties = (f"{len(modes)} values share the largest count; each of them counts as right.",)
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
@@ -272,7 +273,15 @@ def compare(
             rng=np.random.default_rng(seed),
         )
         rows.append(_standing(suited, base, error, rows[0].error if rows else None))
-    return Comparison(data, mechanism, guarantee, tuple(rows), noise_reduction, rows_per_person)
+    return Comparison(
+        data,
+        mechanism,
+        guarantee,
+        tuple(rows),
+        noise_reduction,
+        rows_per_person,
+        other_truth=truth is not None,
+    )
 
 
 def _standing(omission: Omission, base: Guarantee, error: Error, baseline: Error | None) -> Row:

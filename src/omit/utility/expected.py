@@ -255,7 +255,8 @@ def _keep(omission: Omission, column: Column) -> FloatArray:
     try:
         return omission.keep_probabilities(column)
     except Refused as error:
-        raise NotExact(str(error).rstrip(".")) from error
+        reason = str(error).rstrip(".")
+        raise NotExact(reason[0].lower() + reason[1:]) from error
 
 
 def _unseen(
