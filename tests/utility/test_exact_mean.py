@@ -389,3 +389,26 @@ def test_integrals_that_would_take_forever_are_refused() -> None:
         ages, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5), truth=1e9, runs=10
     )
     assert (error.method, error.reason) == ("simulated", "the integral would take too long")
+
+
+def test_few_coarse_values_are_answered_within_the_precision_or_refused() -> None:
+    # Two values, any counts, rates and scales: where to end the integral is the delicate part.
+    rng = np.random.default_rng(21)
+    answered = 0
+    for number in range(40):
+        noise: Symmetric = "laplace" if number % 2 else "gaussian"
+        step = float(rng.choice([1.0, 0.5, 7.0]))
+        counts = tuple(int(count) for count in rng.integers(60, 160, 2))
+        scale = step * float(np.exp(rng.uniform(-2, 5)))
+        keep = tuple(rng.uniform(0.3, 0.99, 2))
+        case = Case(
+            (3.0, 3.0 + step), counts, keep, scale, float(rng.uniform(0.2, 2)), 3 + step / 3
+        )
+        try:
+            found = case.engine(noise)
+        except NoExactMean:
+            continue
+        answered += 1
+        expected = case.enumeration(noise).expected()
+        assert abs(found.expected - expected) <= found.precision + 1e-9 * expected, case
+    assert answered >= 8

@@ -229,14 +229,20 @@ def test_false_for_gaussian_noise_at_the_stated_delta_the_mean_errs_by_more() ->
 @outside_the_package
 def test_false_for_census_the_mean_errs_by_several_per_cent() -> None:
     found = {
-        (source, rate): round(sampled(source, MEAN, 0.25, rate).value, 1)
+        (source, rate): sampled(source, MEAN, 0.25, rate)
         for source in (TAX, SECURITY)
         for rate in (0.5, 0.1)
     }
-    # Simulated where a tenth of so few records leaves the exact integral unsure.
-    assert found == pytest.approx(
-        {(TAX, 0.5): 4.0, (TAX, 0.1): 8.0, (SECURITY, 0.5): 3.7, (SECURITY, 0.1): 7.0}, abs=0.2
-    )
+    # A tenth of so few and so different taxes leaves the exact integral unsure.
+    tenth = found.pop((TAX, 0.1))
+    assert tenth.method == "simulated"
+    assert 7 < tenth.low < tenth.high < 9
+    assert {error.method for error in found.values()} == {"exact"}
+    assert {place: round(error.value, 1) for place, error in found.items()} == {
+        (TAX, 0.5): 4.0,
+        (SECURITY, 0.5): 3.7,
+        (SECURITY, 0.1): 7.0,
+    }
     # Near rate 0 the noisy count is often near 1, so this is simulated.
     assert sampled(TAX, MEAN, 0.25, 0.01).low > 30
 

@@ -119,7 +119,7 @@ def compare(
                     each,
                     target,
                     *omissions,
-                    method=method,  # type: ignore[arg-type]
+                    method=method,  # type: ignore[arg-type]  # any text: compare refuses the rest
                     truth=_truth(truth, each.statistic, data),
                     noise_reduction=noise_reduction,
                     rows_per_person=rows_per_person,

@@ -244,6 +244,7 @@ def _command(build: "Callable[..., Omission]", run: Callable[..., None]) -> Call
         ),
         key=lambda parameter: parameter.default is not inspect.Parameter.empty,
     )
+    # The signature is what the options are read from; functions may have it, mypy does not know.
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = build.__doc__

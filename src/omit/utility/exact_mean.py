@@ -29,7 +29,7 @@ from omit.utility.log_characteristic import (
     log_characteristic,
     log_characteristic_by_series,
 )
-from omit.utility.recurrence import Cutoff, certified_cutoff
+from omit.utility.recurrence import Cutoff, checked_cutoff
 
 
 class NoExactMean(Exception):
@@ -413,7 +413,7 @@ class _Setting:
     def _cutoff(self) -> Cutoff:
         """The frequency beyond which the characteristic function is nothing.
 
-        By a normal approximation, which is then certified, or extended until it is.
+        By a normal approximation, which is then checked, or extended until it holds.
         """
         deviation = math.sqrt(self.data_variance)
         grid = np.geomspace(1e-4, 1.0, 600) * 7.6 / deviation
@@ -422,7 +422,7 @@ class _Setting:
         weights = self.counts * self.keep * (1 - self.keep)
         random = weights > 0
         points = self.truth + np.linspace(-self._inverted, self._inverted, 1001)
-        cutoff = certified_cutoff(
+        cutoff = checked_cutoff(
             self.values[random], weights[random], self._log_noise, points, last, _VANISHED
         )
         # What is missed at each point adds up over all of them, for an error of a deviation.

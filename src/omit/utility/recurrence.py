@@ -63,7 +63,7 @@ class Cutoff(NamedTuple):
 UNCERTAIN = Cutoff(math.inf, math.inf, True)
 
 
-def certified_cutoff(
+def checked_cutoff(
     values: FloatArray,
     weights: FloatArray,
     log_noise: Callable[[FloatArray], FloatArray],
@@ -72,6 +72,9 @@ def certified_cutoff(
     rarity: float,
 ) -> Cutoff:
     """Return the smallest frequency from `last` on beyond which everything vanishes.
+
+    The bound above is looked at on a fine grid, and returns on a lattice are estimated by their
+    normal shape: a careful check with room to spare, not a proof.
 
     Parameters
     ----------
@@ -95,10 +98,10 @@ def certified_cutoff(
     --------
     >>> laplace = lambda frequency: np.log1p((10 * frequency) ** 2)
     >>> values, points = np.arange(20.0, 60.0), np.linspace(39, 40, 100)
-    >>> certified_cutoff(values, np.full(40, 50.0), laplace, points, 0.05, 27.0).frequency
+    >>> checked_cutoff(values, np.full(40, 50.0), laplace, points, 0.05, 27.0).frequency
     0.05
     >>> rare = np.array([0.0, 1.0]), np.array([250.0, 2.5])
-    >>> certified_cutoff(*rare, laplace, np.array([0.01]), 0.5, 27.0).frequency
+    >>> checked_cutoff(*rare, laplace, np.array([0.01]), 0.5, 27.0).frequency
     inf
     """
     if len(values) < 2:
