@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-import omit
 from omit.guarantee import relation
 from omit.report.landscape_figures import rate_figure, score_figure
+from omit.report.page import html_table, page, svg
 from omit.utility.compare import HEADINGS, WARNING, Comparison, table_cells
 from omit.utility.landscape import Landscape
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
-       color: #1a1a1a; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-.warning { border: 2px solid #b30000; padding: .6rem 1rem; font-weight: 600; }
-.verdict { font-size: 1.1rem; border-left: 4px solid #08306b; padding-left: 1rem; }
-table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; }
-th { border-bottom: 2px solid #444; } tr:nth-child(even) td { background: #f4f4f4; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
-figcaption { color: #444; font-size: .92rem; }
-"""
 
 
 def comparison_report(
@@ -57,13 +39,7 @@ def comparison_report(
         sections.append(_landscape_section(landscape))
     sections.append(_assumptions(comparisons))
     title = f"omit: {column.name} at {first.target}"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
-        + "\n".join(sections)
-        + f"\n<p><small>Made by omit {omit.__version__}.</small></p>\n</body></html>\n"
-    )
+    return page(title, sections)
 
 
 def _what_is_equal(comparison: Comparison) -> str:
@@ -73,27 +49,15 @@ def _what_is_equal(comparison: Comparison) -> str:
 
 
 def _comparison_section(comparison: Comparison) -> str:
-    numbers = {1, 2, 4}
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="number">{escape(cell)}</td>'
-            if i in numbers
-            else f"<td>{escape(cell)}</td>"
-            for i, cell in enumerate(cells)
-        )
-        + "</tr>"
-        for cells in table_cells(comparison.rows)
-    )
+    kinds = ("", "number", "number", "", "number")
+    table = html_table(HEADINGS, table_cells(comparison.rows), kinds)
     error = comparison.baseline
     parts = "".join(f"<li>{escape(sentence)}</li>" for sentence in cost_sentences(comparison))
     return (
         f"<h2>{escape(_sentence_case(str(comparison.mechanism)))}</h2>"
         f'<p class="verdict">{escape(comparison.verdict)}</p>'
         f"<p>Error: {escape(error.metric)}.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"<ul>{parts}</ul>"
+        f"{table}<ul>{parts}</ul>"
     )
 
 
@@ -128,10 +92,10 @@ def _landscape_section(landscape: Landscape) -> str:
         simulated = f" {landscape.simulated} of these numbers are simulated, the others exact."
     return (
         f"<h2>All sampling rates and all outlier scores: {escape(str(landscape.mechanism))}</h2>"
-        f"<figure>{_svg(rate_figure(landscape))}<figcaption>The same guarantee along each line: "
+        f"<figure>{svg(rate_figure(landscape))}<figcaption>The same guarantee along each line: "
         "the smaller the sample, the less noise it needs, and still the larger its error where "
         f"lines fall to the right.{simulated}</figcaption></figure>"
-        f"<figure>{_svg(score_figure(landscape))}<figcaption>Above 1, suppression makes the error "
+        f"<figure>{svg(score_figure(landscape))}<figcaption>Above 1, suppression makes the error "
         "larger. To the right of the blue line it amplifies privacy, so that the mechanism needs "
         "less noise.</figcaption></figure>"
     )
@@ -162,11 +126,3 @@ def _assumptions(comparisons: Sequence[Comparison]) -> str:
 
 def _sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _svg(figure: Figure) -> str:
-    """Return a figure as SVG to put into a page."""
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]

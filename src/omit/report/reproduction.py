@@ -1,0 +1,113 @@
+"""The folder of a reproduced paper: its figures, their data, and a page that shows them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omit.papers.verdict import Paper, Verdict
+from omit.report.page import html_table, page
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """One figure or table of a paper, computed anew.
+
+    Parameters
+    ----------
+    name : str
+        What its files are called, such as ``figure-08``.
+    title, caption : str
+        What it is, and what to see in it.
+    table : DataFrame
+        The numbers, written as CSV.
+    figure : Figure, optional
+        The picture, written as SVG; without one the table itself is shown.
+    verdicts : tuple of Verdict
+        What the paper says about it, and whether it holds.
+    """
+
+    name: str
+    title: str
+    caption: str
+    table: pd.DataFrame
+    figure: Figure | None = None
+    verdicts: tuple[Verdict, ...] = ()
+
+
+def write_reproduction(
+    folder: Path,
+    paper: Paper,
+    exhibits: Sequence[Exhibit],
+    verdicts: Sequence[Verdict] = (),
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write every exhibit's files and the page ``index.html``, and return the page's path.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to write; made if it does not exist.
+    paper : Paper
+        What is reproduced.
+    exhibits : sequence of Exhibit
+        Its figures and tables, in the order of the page.
+    verdicts : sequence of Verdict
+        Claims that belong to no single exhibit.
+    notes : sequence of str
+        How it was computed, how long that took, and what must be said beside it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for exhibit in exhibits:
+        exhibit.table.to_csv(folder / f"{exhibit.name}.csv", index=False)
+        if exhibit.figure is not None:
+            exhibit.figure.savefig(folder / f"{exhibit.name}.svg", metadata={"Date": None})
+    every = [*verdicts, *(each for exhibit in exhibits for each in exhibit.verdicts)]
+    sections = [
+        f"<h1>{escape(paper.title)}</h1>",
+        f"<p>{escape(paper.citation)}</p>",
+        *(f"<p>{escape(note)}</p>" for note in notes),
+    ]
+    if every:
+        sections += ["<h2>What the paper says, and whether it holds</h2>", verdict_table(every)]
+    sections += [_section(exhibit) for exhibit in exhibits]
+    index = folder / "index.html"
+    index.write_text(page(f"omit: {paper.title}", sections), encoding="utf-8")
+    return index
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> str:
+    """Return claims, where they stand, and what became of them as an HTML table."""
+    rows = [(each.where, each.claim, each.standing, each.finding) for each in verdicts]
+    return html_table(("where", "the paper says", "it", "found"), rows, ("", "", "standing", ""))
+
+
+def _section(exhibit: Exhibit) -> str:
+    if exhibit.figure is not None:
+        shown = f'<img src="{exhibit.name}.svg" alt="{escape(exhibit.title)}" loading="lazy">'
+    else:
+        shown = html_table(
+            [str(name) for name in exhibit.table.columns],
+            [[_cell(value) for value in row] for row in exhibit.table.itertuples(index=False)],
+            [
+                "number" if kind.kind in "fi" else ""
+                for kind in (exhibit.table[name].dtype for name in exhibit.table.columns)
+            ],
+        )
+    said = verdict_table(exhibit.verdicts) if exhibit.verdicts else ""
+    return (
+        f'<h2 id="{exhibit.name}">{escape(exhibit.title)}</h2><figure>{shown}'
+        f"<figcaption>{escape(exhibit.caption)} "
+        f'<a href="{exhibit.name}.csv">The numbers</a>.</figcaption></figure>{said}'
+    )
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
