@@ -1,0 +1,237 @@
+"""Records with several numbers each, as clustering needs them: a matrix with declared bounds.
+
+What is public here: the names and bounds of the columns, if the bounds were declared and not taken
+from the data. What is not: everything else, the number of records included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.data.casting import show_records
+from omit.data.column import BoundsSource
+from omit.data.declared import Bounds, checked_bounds, resolve_bounds, show_bounds
+from omit.errors import InvalidInput
+
+ColumnBounds: TypeAlias = Bounds | Sequence[Bounds]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Points:
+    """Records with several numbers each, and bounds for every column.
+
+    Made by `read_points` or `Points.from_rows`.
+
+    Parameters
+    ----------
+    name : str
+        What the records are called.
+    columns : tuple of str
+        The names of the columns.
+    rows : array
+        One record in each row, in the units of the columns. Read-only.
+    bounds : tuple of (float, float)
+        The smallest and the largest value of each column.
+    bounds_source : str
+        ``"declared"``, ``"registered"`` or ``"from-data"``, which is not private.
+    clamped : int
+        How many records had a value outside its bounds, which was moved to the nearest one.
+    missing : int
+        How many records lacked a value and were left out.
+    source : str
+        Where the data came from.
+    remarks : tuple of str
+        More to say beside every result.
+
+    Examples
+    --------
+    >>> people = Points.from_rows([[39, 40], [25, 130], [50, None]], bounds=[(0, 125), (0, 100)])
+    >>> people
+    Points('points': 2 records of 2 columns, bounds declared)
+    >>> people.scaled
+    array([[-0.376, -0.6  ],
+           [-0.2  ,  1.   ]])
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: FloatArray
+    bounds: tuple[tuple[float, float], ...]
+    bounds_source: BoundsSource = "declared"
+    clamped: int = 0
+    missing: int = 0
+    source: str = "values in memory"
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        rows = np.array(self.rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.columns) or not rows.size:
+            raise InvalidInput(
+                f"Expected {self.name!r} to hold records of {len(self.columns)} numbers."
+            )
+        bounds = tuple(checked_bounds(each) for each in self.bounds)
+        if len(bounds) != len(self.columns):
+            raise InvalidInput(f"Expected bounds for each of the {len(self.columns)} columns.")
+        for name, (lower, upper), values in zip(self.columns, bounds, rows.T, strict=True):
+            if lower == upper:
+                raise InvalidInput(
+                    f"The bounds {show_bounds((lower, upper))} of {name!r} have no width, so its "
+                    "values cannot be told apart; leave the column out or declare wider bounds."
+                )
+            if not ((values >= lower) & (values <= upper)).all():
+                raise InvalidInput(
+                    f"Expected the values of {name!r} within {show_bounds((lower, upper))}."
+                )
+        rows.flags.writeable = False
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "bounds", bounds)
+
+    def __repr__(self) -> str:
+        return (
+            f"Points({self.name!r}: {show_records(self.size)} of {self.dimensions} columns, "
+            f"bounds {self.bounds_source})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that the arrays of a copy are read-only too.
+        return Points, tuple(getattr(self, each.name) for each in fields(self))
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Any,
+        bounds: ColumnBounds,
+        *,
+        columns: Sequence[str] | None = None,
+        name: str = "points",
+    ) -> Points:
+        """Return the points of records in memory: nested sequences, an array or a DataFrame.
+
+        Values outside the bounds are moved to the nearest one; records that lack a value (None or
+        NaN) are left out. Both are counted, and `notes` says so.
+
+        Parameters
+        ----------
+        rows : array_like
+            One record in each row.
+        bounds : pair of float, "from-data", or one of these for each column
+            The smallest and the largest value that a record can have.
+        columns : sequence of str, optional
+            Names; by default those of a DataFrame, or x1, x2, ...
+
+        Raises
+        ------
+        InvalidInput
+            If a value is not a finite number, bounds have no width, or no record is left.
+
+        Examples
+        --------
+        >>> Points.from_rows([[0.5, -2.0]], bounds=(-1, 1)).notes
+        ('points: 1 of 1 record had a value that had to be moved into its bounds.',)
+        """
+        if columns is None:
+            named = getattr(rows, "columns", None)
+            columns = None if named is None else [str(each) for each in named]
+        try:
+            raw = np.array(rows, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"Expected {name!r} to be rows of numbers, all of the same length."
+            ) from error
+        if raw.ndim != 2 or not raw.shape[1]:
+            raise InvalidInput(f"Expected {name!r} to be rows of numbers, all of the same length.")
+        names = tuple(columns or (f"x{place + 1}" for place in range(raw.shape[1])))
+        if len(names) != raw.shape[1]:
+            raise InvalidInput(f"Expected a name for each of the {raw.shape[1]} columns.")
+        if np.isinf(raw).any():
+            column = names[int(np.isinf(raw).any(axis=0).argmax())]
+            raise InvalidInput(
+                f"Column {column!r} holds infinite numbers; make them missing or finite first."
+            )
+        present = ~np.isnan(raw).any(axis=1)
+        missing, raw = int((~present).sum()), raw[present]
+        if not len(raw):
+            left_out = f" ({show_records(missing)} without a value)" if missing else ""
+            raise InvalidInput(f"There are no records of {name!r} to work with{left_out}.")
+        each = _for_each_column(bounds, len(names))
+        resolved = [resolve_bounds(one, values) for one, values in zip(each, raw.T, strict=True)]
+        lower, upper = as_array(resolved).T
+        inside = np.clip(raw, lower, upper)
+        return cls(
+            name,
+            names,
+            inside,
+            tuple(resolved),
+            "from-data" if any(isinstance(one, str) for one in each) else "declared",
+            int((inside != raw).any(axis=1).sum()),
+            missing,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many records there are, without those that lacked a value."""
+        return len(self.rows)
+
+    @property
+    def dimensions(self) -> int:
+        """How many columns there are."""
+        return len(self.columns)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different records there are."""
+        return len(np.unique(self.rows, axis=0))
+
+    @cached_property
+    def scaled(self) -> FloatArray:
+        """The columns one after the other, each brought to [-1, 1] by its bounds. Read-only."""
+        lower, upper = as_array(self.bounds).T[:, :, None]
+        columns = np.ascontiguousarray(
+            ((self.rows.T - lower) - (upper - self.rows.T)) / (upper - lower)
+        )
+        columns.flags.writeable = False
+        return columns
+
+    def unscaled(self, centres: FloatArray) -> FloatArray:
+        """Return points of the scaled cube, one in each row, in the units of the columns.
+
+        Examples
+        --------
+        >>> Points.from_rows([[5.0]], bounds=(0, 10)).unscaled(np.array([[-1.0], [0.5]]))
+        array([[0. ],
+               [7.5]])
+        """
+        lower, upper = as_array(self.bounds).T
+        return as_array(lower + (as_array(centres) + 1) / 2 * (upper - lower))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that belong beside every result on these records."""
+        said = []
+        if self.clamped:
+            share = f"{self.clamped:,} of {show_records(self.size)}"
+            said.append(f"{share} had a value that had to be moved into its bounds.")
+        if self.missing:
+            said.append(f"{show_records(self.missing)} without a value had to be left out.")
+        if self.bounds_source == "from-data":
+            said.append("bounds were taken from the data, so a release with them is NOT private.")
+        return tuple(f"{self.name}: {each}" for each in (*said, *self.remarks))
+
+
+def _for_each_column(bounds: ColumnBounds, count: int) -> list[Bounds]:
+    """Return one declaration for each column."""
+    if isinstance(bounds, str):
+        return [bounds] * count
+    given = list(bounds)
+    if len(given) == 2 and not any(isinstance(one, Sequence | np.ndarray) for one in given):
+        return [_validate.interval("bounds", (given[0], given[1]))] * count  # type: ignore[arg-type]
+    if len(given) != count:
+        raise InvalidInput(f"Expected bounds for each of {count} columns, got {len(given)}.")
+    return given  # type: ignore[return-value]
