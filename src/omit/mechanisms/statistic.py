@@ -1,0 +1,32 @@
+"""What all protected statistics have in common, whatever data they are computed from."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from omit.errors import WrongNeighbours
+from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation
+
+
+class ProtectedStatistic(ABC):
+    """Something that is computed with a guarantee, and how its error is measured."""
+
+    statistic: ClassVar[str]
+    """What is computed, in one word; outlier distances and tables go by it."""
+    metric: ClassVar[str]
+    """What is measured as its error."""
+    unit: ClassVar[str]
+    """The unit of the error."""
+    relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE, REPLACE)
+    """The neighbour relations for which the noise is known, the usual one first."""
+    published_runs: ClassVar[int] = 500
+    """How often the omitting-records paper repeated its experiment with this statistic."""
+
+    def require_relation(self, guarantee: Guarantee) -> None:
+        """Refuse a guarantee under a relation for which the noise is not known."""
+        if guarantee.neighbours not in self.relations:
+            raise WrongNeighbours(
+                f"{self} has no noise for the relation {guarantee.neighbours}; "
+                f"state the guarantee under {' or '.join(self.relations)}."
+            )
