@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omit.data.column import Column as Column
+    from omit.data.points import Points as Points
     from omit.data.reading import read as read
+    from omit.data.reading_points import read_points as read_points
     from omit.data.registry import datasets as datasets
     from omit.errors import InvalidInput as InvalidInput
     from omit.errors import OmitError as OmitError
@@ -61,7 +63,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "omit.data.column": ("Column",),
+    "omit.data.points": ("Points",),
     "omit.data.reading": ("read",),
+    "omit.data.reading_points": ("read_points",),
     "omit.data.registry": ("datasets",),
     "omit.errors": ("InvalidInput", "OmitError", "Refused", "Unattainable", "WrongNeighbours"),
     "omit.guarantee": (

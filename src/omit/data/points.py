@@ -13,11 +13,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.data.casting import show_records
+from omit.data.casting import IntArray, record_numbers, show_records
 from omit.data.column import BoundsSource
-from omit.data.declared import Bounds, checked_bounds, resolve_bounds, show_bounds
+from omit.data.declared import (
+    Bounds,
+    checked_bounds,
+    require_declaration,
+    resolve_bounds,
+    show_bounds,
+)
+from omit.data.nearest import listed
 from omit.errors import InvalidInput
 
 ColumnBounds: TypeAlias = Bounds | Sequence[Bounds]
@@ -71,7 +77,7 @@ class Points:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        rows = np.array(self.rows, dtype=np.float64)
+        rows = np.array(self.rows, dtype=np.float64) + 0.0  # one zero, not two
         if rows.ndim != 2 or rows.shape[1] != len(self.columns) or not rows.size:
             raise InvalidInput(
                 f"Expected {self.name!r} to hold records of {len(self.columns)} numbers."
@@ -139,28 +145,17 @@ class Points:
         if columns is None:
             named = getattr(rows, "columns", None)
             columns = None if named is None else [str(each) for each in named]
-        try:
-            raw = np.array(rows, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(
-                f"Expected {name!r} to be rows of numbers, all of the same length."
-            ) from error
-        if raw.ndim != 2 or not raw.shape[1]:
-            raise InvalidInput(f"Expected {name!r} to be rows of numbers, all of the same length.")
-        names = tuple(columns or (f"x{place + 1}" for place in range(raw.shape[1])))
-        if len(names) != raw.shape[1]:
-            raise InvalidInput(f"Expected a name for each of the {raw.shape[1]} columns.")
-        if np.isinf(raw).any():
-            column = names[int(np.isinf(raw).any(axis=0).argmax())]
-            raise InvalidInput(
-                f"Column {column!r} holds infinite numbers; make them missing or finite first."
-            )
+        given = _columns(name, rows)
+        names = tuple(columns or (f"x{place + 1}" for place in range(len(given))))
+        if len(names) != len(given):
+            raise InvalidInput(f"Expected a name for each of the {len(given)} columns.")
+        each = bounds_of_columns(names, bounds)
+        raw = np.column_stack([record_numbers(*one) for one in zip(names, given, strict=True)])
         present = ~np.isnan(raw).any(axis=1)
         missing, raw = int((~present).sum()), raw[present]
         if not len(raw):
             left_out = f" ({show_records(missing)} without a value)" if missing else ""
             raise InvalidInput(f"There are no records of {name!r} to work with{left_out}.")
-        each = _for_each_column(bounds, len(names))
         resolved = [resolve_bounds(one, values) for one, values in zip(each, raw.T, strict=True)]
         lower, upper = as_array(resolved).T
         inside = np.clip(raw, lower, upper)
@@ -187,7 +182,24 @@ class Points:
     @cached_property
     def distinct(self) -> int:
         """How many different records there are."""
-        return len(np.unique(self.rows, axis=0))
+        return int(self.group.max()) + 1
+
+    @cached_property
+    def group(self) -> IntArray:
+        """For each record a number from 0 on that equal records, and only they, share. Read-only.
+
+        Examples
+        --------
+        >>> Points.from_rows([[2, 1], [1, 1], [2, 1]], bounds=(0, 9)).group
+        array([1, 0, 1])
+        """
+        order = np.lexsort(self.rows.T)
+        ordered = self.rows[order]
+        first = np.concatenate([[False], (ordered[1:] != ordered[:-1]).any(axis=1)])
+        group = np.empty(self.size, dtype=np.int64)
+        group[order] = np.cumsum(first)
+        group.flags.writeable = False
+        return group
 
     @cached_property
     def scaled(self) -> FloatArray:
@@ -225,13 +237,51 @@ class Points:
         return tuple(f"{self.name}: {each}" for each in (*said, *self.remarks))
 
 
-def _for_each_column(bounds: ColumnBounds, count: int) -> list[Bounds]:
-    """Return one declaration for each column."""
-    if isinstance(bounds, str):
-        return [bounds] * count
-    given = list(bounds)
-    if len(given) == 2 and not any(isinstance(one, Sequence | np.ndarray) for one in given):
-        return [_validate.interval("bounds", (given[0], given[1]))] * count  # type: ignore[arg-type]
-    if len(given) != count:
-        raise InvalidInput(f"Expected bounds for each of {count} columns, got {len(given)}.")
-    return given  # type: ignore[return-value]
+def _columns(name: str, rows: Any) -> list[Any]:
+    """Return records in memory column by column, or refuse what is not a table."""
+    if hasattr(rows, "iloc") and getattr(rows, "ndim", 0) == 2:  # a DataFrame
+        columns = [rows.iloc[:, place] for place in range(rows.shape[1])]
+    else:
+        try:
+            array = rows if isinstance(rows, np.ma.MaskedArray) else np.asarray(rows)
+        except ValueError:  # rows of different length
+            array = np.empty(0)
+        columns = list(array.T) if array.ndim == 2 else []
+    if not columns:
+        raise InvalidInput(f"Expected {name!r} to be rows of numbers, all of the same length.")
+    return columns
+
+
+def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list[Bounds]:
+    """Return one declaration for each column, or refuse what cannot be meant.
+
+    Raises
+    ------
+    InvalidInput
+        If a column has no bounds, or they are no pair; nothing has to be read before.
+
+    Examples
+    --------
+    >>> bounds_of_columns(["x", "y"], (0, 1))
+    [(0, 1), (0, 1)]
+    >>> bounds_of_columns(["x", "y"], [(0, 1), "from-data"])
+    [(0, 1), 'from-data']
+    """
+    each: list[Any] = [bounds] * len(names)
+    if bounds is not None and not isinstance(bounds, str):
+        try:
+            given = list(bounds)
+        except TypeError as error:
+            raise InvalidInput(
+                f"Expected bounds as a pair (lower, upper) or one for each column, got {bounds!r}."
+            ) from error
+        if any(isinstance(one, Sequence | np.ndarray) for one in given):
+            each = given
+    if len(each) != len(names):
+        raise InvalidInput(
+            f"Expected bounds for each of the {len(names)} columns ({listed(names)}), "
+            f"got {len(each)}."
+        )
+    for name, one in zip(names, each, strict=True):
+        require_declaration(name, one, None)
+    return each
