@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit.cli import clustering as options
 from omit.cli.bounds import pair_of_numbers
 from omit.cli.progress import progress_bar
 from omit.cli.writing import require_writable, write_whole
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from omit.data.column import Column
+    from omit.data.points import Points
     from omit.guarantee import Guarantee
     from omit.mechanisms.base import Mechanism
+    from omit.mechanisms.clustering import Clustering
     from omit.utility.compare import Comparison
 
 DEFAULT_OMISSIONS = (
@@ -26,6 +29,7 @@ DEFAULT_OMISSIONS = (
     "outlier-score:0.5,0.6",
 )
 STATISTICS = ("mean", "mode")
+PUBLISHED_RUNS = "paper"
 NOISES = {
     "mean": ("laplace", "gaussian"),
     "mode": ("laplace", "exponential", "gaussian", "gumbel"),
@@ -57,7 +61,12 @@ Neighbours = Annotated[str, typer.Option(help="Neighbour relation: add-remove or
 Truth = Annotated[
     str | None, typer.Option(help="A known value to compare with, instead of the data's own.")
 ]
-Runs = Annotated[int, typer.Option(help="Runs where the error is simulated.")]
+Runs = Annotated[
+    str,
+    typer.Option(
+        help="Runs where the error is simulated (for clusterings at most), or paper, as published."
+    ),
+]
 Method = Annotated[str, typer.Option(help="auto, exact or simulated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
@@ -65,7 +74,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 def compare(
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean, mode or all.")] = "all",
+    statistic: Annotated[
+        str, typer.Option(help="mean, mode, kmeans, kmedian, or all: mean and mode.")
+    ] = "all",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
     delta: Delta = 0.0,
@@ -88,8 +99,15 @@ def compare(
     ] = True,
     truth: Truth = None,
     method: Method = "auto",
-    runs: Runs = 2000,
+    runs: Runs = "2000",
     seed: Annotated[int, typer.Option(help="Of simulated rows.")] = 0,
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    start: options.Start = "spread",
+    candidates: options.Candidates = 100,
+    measured_on: options.MeasuredOn = "all",
     report: Annotated[
         Path | None, typer.Option(help="Where to write the HTML report; omit-report.html if bare.")
     ] = None,
@@ -102,7 +120,14 @@ def compare(
     from omit.omissions.by_name import parse_omission
     from omit.utility.compare import compare as run_comparison
 
-    data = _read(source, column, bounds, categories, table)
+    data: Column | Points
+    mechanisms: Sequence[Mechanism | Clustering]
+    if statistic in options.CLUSTERINGS:
+        data = options.read_points(source, columns, bounds, table)
+        mechanisms = [options.clustering(statistic, k, iterations, budget, start, candidates)]
+    else:
+        data = _read(source, column, bounds, categories, table)
+        mechanisms = _mechanisms(data, statistic, mechanism, delta)
     target = Guarantee(epsilon, delta, neighbours)
     file = report or (None if json or no_report else Path("omit-report.html"))
     if file is not None:
@@ -112,7 +137,7 @@ def compare(
     checked_seed = int(_validate.epsilon(seed, "seed"))
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
-        for each in _mechanisms(data, statistic, mechanism, delta):
+        for each in mechanisms:
             comparisons.append(
                 run_comparison(
                     data,
@@ -123,8 +148,10 @@ def compare(
                     truth=_truth(truth, each.statistic, data),
                     noise_reduction=noise_reduction,
                     rows_per_person=rows_per_person,
-                    runs=runs,
+                    runs=_runs(runs, each),
                     seed=checked_seed,
+                    early_stop=runs != PUBLISHED_RUNS,
+                    measured_on=measured_on,  # type: ignore[arg-type]  # as above
                 )
             )
             advance()
@@ -139,7 +166,7 @@ def compare(
 def best(
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean or mode.")] = "mean",
+    statistic: Annotated[str, typer.Option(help="mean, mode, kmeans or kmedian.")] = "mean",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
     delta: Delta = 0.0,
@@ -148,7 +175,12 @@ def best(
     table: TableName = None,
     neighbours: Neighbours = "add-remove",
     truth: Truth = None,
-    runs: Runs = 2000,
+    runs: Runs = "2000",
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    candidates: options.Candidates = 100,
     json: Json = False,
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
@@ -156,19 +188,26 @@ def best(
     from omit.utility.search import best as find_best
     from omit.utility.search import default_candidates
 
-    data = _read(source, column, bounds, categories, table)
+    data: Column | Points
+    mechanisms: Sequence[Mechanism | Clustering]
+    if statistic in options.CLUSTERINGS:
+        data = options.read_points(source, columns, bounds, table)
+        mechanisms = [options.clustering(statistic, k, iterations, budget, "spread", candidates)]
+    else:
+        data = _read(source, column, bounds, categories, table)
+        mechanisms = _mechanisms(data, statistic, mechanism, delta)
     target = Guarantee(epsilon, delta, neighbours)
     answers = []
-    candidates = list(default_candidates(neighbours, data.size))
-    for each in _mechanisms(data, statistic, mechanism, delta):
-        with progress_bar(str(each), len(candidates), not json) as advance:
+    to_try = list(default_candidates(neighbours, data.size))
+    for each in mechanisms:
+        with progress_bar(str(each), len(to_try), not json) as advance:
             found = find_best(
                 data,
                 each,
                 target,
-                candidates,
+                to_try,
                 truth=_truth(truth, each.statistic, data),
-                runs=runs,
+                runs=_runs(runs, each),
                 advance=advance,
             )
         answers.append(found)
@@ -194,7 +233,7 @@ def solve(
     error: Annotated[float, typer.Option(help="The expected error to reach (% for the mean).")],
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean or mode.")] = "mean",
+    statistic: Annotated[str, typer.Option(help="mean, mode, kmeans or kmedian.")] = "mean",
     mechanism: Noise = "laplace",
     delta: Delta = 0.0,
     omit: Annotated[str, typer.Option(help="A way to leave records out.")] = "none",
@@ -203,7 +242,12 @@ def solve(
     table: TableName = None,
     neighbours: Neighbours = "add-remove",
     truth: Truth = None,
-    runs: Runs = 2000,
+    runs: Runs = "2000",
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    candidates: options.Candidates = 100,
     json: Json = False,
 ) -> None:
     """Which epsilon reaches a wanted error?"""
@@ -212,9 +256,16 @@ def solve(
     from omit.utility.compare import WARNING
     from omit.utility.search import solve as find_epsilon
 
-    data = _read(source, column, bounds, categories, table)
+    data: Column | Points
+    mechanisms: Sequence[Mechanism | Clustering]
+    if statistic in options.CLUSTERINGS:
+        data = options.read_points(source, columns, bounds, table)
+        mechanisms = [options.clustering(statistic, k, iterations, budget, "spread", candidates)]
+    else:
+        data = _read(source, column, bounds, categories, table)
+        mechanisms = _mechanisms(data, statistic, mechanism, delta)
     answers = []
-    for each in _mechanisms(data, statistic, mechanism, delta):
+    for each in mechanisms:
         omission = parse_omission(omit, data.size).suited_to(each.statistic)
         guarantee, reached = find_epsilon(
             data,
@@ -224,7 +275,7 @@ def solve(
             delta=delta,
             neighbours=neighbours,
             truth=_truth(truth, each.statistic, data),
-            runs=runs,
+            runs=_runs(runs, each),
         )
         if json:
             content = {
@@ -284,13 +335,15 @@ def _mechanisms(data: "Column", statistic: str, noise: str, delta: float) -> "li
 
     kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
     if statistic not in (*STATISTICS, "all"):
-        raise InvalidInput(f"Expected statistic={statistic!r} to be mean, mode or all.")
+        raise InvalidInput(
+            f"Expected statistic={statistic!r} to be mean, mode, kmeans, kmedian or all."
+        )
     wanted = STATISTICS if statistic == "all" else (statistic,)
     if statistic == "all" and not _has_both(data):
         wanted = ("mode",) if data.is_text else ("mean",)
-    known = {each for statistic in wanted for each in NOISES[statistic]}
-    if noise not in (*known, "all"):
-        choices = ", ".join([*sorted(known), "all"])
+    kinds_known = {each for statistic in wanted for each in NOISES[statistic]}
+    if noise not in (*kinds_known, "all"):
+        choices = ", ".join([*sorted(kinds_known), "all"])
         raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
     return [
         kinds[each](noise=kind)
@@ -311,12 +364,25 @@ def _has_both(data: "Column") -> bool:
     return not data.is_text
 
 
-def _truth(text: str | None, statistic: str, data: "Column") -> Any:
+def _runs(text: str, mechanism: "Mechanism | Clustering") -> int:
+    """Return how many runs are asked for: a number, or as many as the paper made."""
+    from omit.errors import InvalidInput
+
+    if text == PUBLISHED_RUNS:
+        return mechanism.published_runs
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InvalidInput(f"Expected runs={text!r} to be a whole number or paper.") from error
+
+
+def _truth(text: str | None, statistic: str, data: "Column | Points") -> Any:
+    from omit.data.column import Column
     from omit.errors import InvalidInput
 
     if text is None:
         return None
-    if statistic == "mode" and data.is_text:
+    if statistic == "mode" and isinstance(data, Column) and data.is_text:
         return (text,)
     try:
         return (float(text),) if statistic == "mode" else float(text)
@@ -344,7 +410,7 @@ def _show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> No
     # A cut table is worse than a long line.
     console.width = max(console.width, 140)
     for comparison in comparisons:
-        title = f"{comparison.mechanism} of {comparison.column.name}, {comparison.baseline.metric}"
+        title = f"{comparison.mechanism} of {comparison.data.name}, {comparison.baseline.metric}"
         table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
         for heading in HEADINGS:
             right = heading in ("mechanism's ε", "error", "ratio")
@@ -366,19 +432,20 @@ def _write_report(
     quiet: bool,
 ) -> None:
     from omit.report.comparison_report import comparison_report
-    from omit.utility.landscape import landscape, landscape_size
+    from omit.utility.landscape import landscape, landscape_size, usual_rates
 
     landscapes = []
     if target.neighbours == "add-remove":
         for comparison in comparisons:
             name = f"report: {comparison.mechanism}"
-            with progress_bar(name, landscape_size(), not quiet) as advance:
+            total = landscape_size(rates=usual_rates(comparison.data))
+            with progress_bar(name, total, not quiet) as advance:
                 landscapes.append(
                     landscape(
-                        comparison.column,
+                        comparison.data,
                         comparison.mechanism,
                         target,
-                        truth=_truth(truth, comparison.mechanism.statistic, comparison.column),
+                        truth=_truth(truth, comparison.mechanism.statistic, comparison.data),
                         noise_reduction=comparison.noise_reduction,
                         rows_per_person=comparison.rows_per_person,
                         advance=advance,

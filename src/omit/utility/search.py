@@ -11,9 +11,11 @@ import numpy as np
 
 from omit import _validate
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import ADD_REMOVE, Guarantee
 from omit.mechanisms.base import Mechanism
+from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
@@ -23,6 +25,7 @@ from omit.utility.expected import Method, expected_error
 from omit.utility.simulated import DEFAULT_RUNS
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
+_RUNS_TO_SEARCH = 200
 PROBABILITIES = tuple(round(0.1 * step, 1) for step in range(1, 10))
 
 
@@ -80,8 +83,8 @@ def default_candidates(neighbours: str = ADD_REMOVE, size: int = 0) -> Iterator[
 
 
 def best(
-    data: Column,
-    mechanism: Mechanism,
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
     guarantee: Guarantee,
     candidates: Iterable[Omission] | None = None,
     *,
@@ -106,6 +109,8 @@ def best(
         If there is nothing to try that can reach the guarantee.
     """
     smallest, nearest, tried = math.inf, None, 0
+    # The same random numbers for all that are tried tell them apart with fewer runs.
+    search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
     if candidates is None:
         candidates = default_candidates(guarantee.neighbours, data.size)
     for omission in candidates:
@@ -117,7 +122,7 @@ def best(
                 guarantee,
                 suited,
                 truth=truth,
-                runs=runs,
+                runs=search_runs,
                 tolerance=1e-7,
                 details=False,
             )
@@ -136,8 +141,8 @@ def best(
 
 
 def solve(
-    data: Column,
-    mechanism: Mechanism,
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
     wanted: float,
     omission: Omission | None = None,
     *,
