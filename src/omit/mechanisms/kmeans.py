@@ -104,11 +104,6 @@ class DPLloyd(Clustering):
         if guarantee.epsilon == 0:
             raise InvalidInput("Laplace noise needs epsilon > 0.")
         releases = (dimensions + 1) * self.iterations
-        if self.budget == "composed":
-            require_delta(guarantee)
-            if guarantee.neighbours != ADD_REMOVE:
-                raise InvalidInput("The composed budget is known under add-remove only; use 'su'.")
-            return composed_laplace_scale(guarantee.epsilon, guarantee.delta, releases)
         if self.budget == "published":
             releases = 2 * (dimensions * self.k + 1) * self.iterations
         elif guarantee.neighbours == REPLACE:
@@ -119,6 +114,11 @@ class DPLloyd(Clustering):
                 f"Expected epsilon={guarantee.epsilon:g} large enough for noise that is a number; "
                 "at 1e-6 centres are pure noise already."
             )
+        if self.budget == "composed":
+            require_delta(guarantee)
+            if guarantee.neighbours != ADD_REMOVE:
+                raise InvalidInput("The composed budget is known under add-remove only; use 'su'.")
+            return composed_laplace_scale(guarantee.epsilon, guarantee.delta, releases)
         return scale
 
     def prepare(self, points: Points, guarantee: Guarantee) -> PreparedLloyd:

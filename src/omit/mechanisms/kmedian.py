@@ -76,8 +76,9 @@ class PrivateKMedian(Clustering):
         object.__setattr__(self, "k", _validate.positive_integer("k", self.k))
         if self.weights not in get_args(Weights):
             raise InvalidInput(f"Expected weights={self.weights!r} to be 'gupta' or 'monotone'.")
-        if isinstance(self.candidates, int):
-            _validate.positive_integer("candidates", self.candidates)
+        if isinstance(self.candidates, int | np.integer):
+            values = _validate.positive_integer("candidates", self.candidates)
+            object.__setattr__(self, "candidates", values)
             return
         try:
             given = tuple(tuple(float(each) for each in point) for point in self.candidates)
@@ -118,13 +119,18 @@ class PrivateKMedian(Clustering):
             if size > _LARGEST_GRID:
                 raise InvalidInput(
                     f"A grid of {self.candidates} values in each of {points.dimensions} columns "
-                    f"has {size:.2g} candidates; up to {_LARGEST_GRID:,} are possible, so use a "
-                    "coarser grid, fewer columns or given candidates."
+                    f"has more than {_LARGEST_GRID:,} candidates; use a coarser grid, fewer "
+                    "columns or given candidates."
                 )
             axis = np.linspace(-1, 1, self.candidates) if self.candidates > 1 else np.zeros(1)
             grid = np.meshgrid(*[axis] * points.dimensions, indexing="ij")
             places = np.stack([each.ravel() for each in grid], axis=1)
         else:
+            if {len(each) for each in self.candidates} != {points.dimensions}:
+                raise InvalidInput(
+                    f"Expected every candidate to have {points.dimensions} numbers, one for each "
+                    "column."
+                )
             given = Points.from_rows(self.candidates, points.bounds, name="candidates")
             if given.clamped or given.missing:
                 raise InvalidInput("Expected every candidate within the declared bounds.")
