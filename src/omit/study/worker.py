@@ -26,7 +26,7 @@ from omit.study.values import Answer, plain_answer, stream
 KEPT_PREPARATIONS = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hand:
     """Some cells of one group, to be computed in one worker.
 
