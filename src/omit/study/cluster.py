@@ -32,6 +32,7 @@ class Cluster:
         self._client = client
         self._address = address
         self._running: dict[Any, Hand] = {}
+        self._free_workers: dict[str, str] = {}
         self._slots = 0
         self._looked = self._seen = -float("inf")
 
@@ -45,8 +46,11 @@ class Cluster:
         return max(self._slots, 1)
 
     def submit(self, hand: Hand) -> None:
-        """Let a worker of the cluster compute a hand."""
-        self._running[self._client.submit(play_in_worker, hand, pure=False)] = hand
+        """Let a worker of the cluster compute a hand, if possible one that knows the group."""
+        known = self._free_workers.pop(hand.cells[0].group, None)
+        preferred = {} if known is None else {"workers": [known], "allow_other_workers": True}
+        future = self._client.submit(_play_and_say_where, hand, pure=False, **preferred)
+        self._running[future] = hand
 
     def wait(self) -> Sequence[tuple[Hand, Outcome | None]]:
         """Return the hands that have come back.
@@ -80,8 +84,9 @@ class Cluster:
     def _outcome(self, future: Any, hand: Hand) -> Outcome | None:
         error = future.exception()
         if error is None:
-            outcome: Outcome = future.result()
-            return outcome
+            worker, outcome = future.result()
+            self._free_workers[hand.cells[0].group] = worker
+            return outcome  # type: ignore[no-any-return]
         if isinstance(error, _distributed().KilledWorker):
             return None
         if isinstance(error, OtherEnvironment):
@@ -101,6 +106,10 @@ class Cluster:
             f"The cluster at {self._address} {what}; what was finished is stored, and running "
             "again goes on from there."
         )
+
+
+def _play_and_say_where(hand: Hand) -> tuple[str, Outcome]:
+    return _distributed().get_worker().address, play_in_worker(hand)
 
 
 @contextmanager
@@ -142,7 +151,7 @@ def on_own_cluster(count: int) -> Iterator[Cluster]:
 
 @contextmanager
 def _computing(client: Any, address: str) -> Iterator[Cluster]:
-    with client:
+    with client, client.as_current():
         _require_same_environment(client, address)
         cluster = Cluster(client, address)
         try:

@@ -35,36 +35,28 @@ class InProcess:
 
 
 class Cores:
-    """Computes hands in a pool of processes (joblib's loky), one for each core.
+    """Computes hands in processes of their own, one for each core.
 
-    If one of the processes dies, the pool is made anew.
+    Every process is a pool of one (joblib's loky): so a process gets the next hand of the group
+    that it has prepared, and if it dies, it is known whose hand it had, and the others go on.
     """
 
     def __init__(self, count: int) -> None:
-        self._count = count
-        self._pool: Any = None
-        self._running: dict[Any, tuple[Hand, Any]] = {}
+        self._processes = [_Process() for _ in range(count)]
+        self._running: dict[Any, tuple[Hand, _Process]] = {}
 
     def slots(self) -> int:
         """Return how many hands are computed at once."""
-        return self._count
+        return len(self._processes)
 
     def submit(self, hand: Hand) -> None:
-        """Let a process compute a hand."""
-        from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
-
-        for attempt in (1, 2):
-            if self._pool is None:
-                self._pool = ProcessPoolExecutor(max_workers=self._count)
-            try:
-                future = self._pool.submit(play_in_worker, hand)
-            except BrokenProcessPool:
-                if attempt == 2:
-                    raise
-                self._discard(self._pool)
-            else:
-                self._running[future] = (hand, self._pool)
-                return
+        """Let a free process compute a hand, if possible the one that knows the group."""
+        group = hand.cells[0].group
+        busy = {id(process) for _, process in self._running.values()}
+        free = [process for process in self._processes if id(process) not in busy]
+        process = next((each for each in free if each.group == group), free[0])
+        process.group = group
+        self._running[process.start(hand)] = (hand, process)
 
     def wait(self) -> Sequence[tuple[Hand, Outcome | None]]:
         """Return the hands that have come back."""
@@ -73,12 +65,12 @@ class Cores:
         done, _ = wait(list(self._running), return_when=FIRST_COMPLETED)
         back: list[tuple[Hand, Outcome | None]] = []
         for future in done:
-            hand, pool = self._running.pop(future)
+            hand, process = self._running.pop(future)
             error = future.exception()
             if error is None:
                 back.append((hand, future.result()))
             elif isinstance(error, BrokenProcessPool):
-                self._discard(pool)
+                process.end()
                 back.append((hand, None))
             else:
                 raise could_not_take(hand, error) from error
@@ -87,16 +79,39 @@ class Cores:
     def abandon(self) -> None:
         """Kill the processes."""
         self._running.clear()
-        self._discard(self._pool, kill=True)
+        for process in self._processes:
+            process.end(kill=True)
 
     def close(self) -> None:
         """End the processes."""
-        self._discard(self._pool)
+        for process in self._processes:
+            process.end()
 
-    def _discard(self, pool: Any, *, kill: bool = False) -> None:
-        if pool is not None and pool is self._pool:
+
+class _Process:
+    """A process that is started when it is needed, and remembers which group it computed last."""
+
+    def __init__(self) -> None:
+        self.group: str | None = None
+        self._pool: Any = None
+
+    def start(self, hand: Hand) -> Any:
+        """Return the future of a hand."""
+        from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
+
+        if self._pool is not None:
+            try:
+                return self._pool.submit(play_in_worker, hand)
+            except BrokenProcessPool:  # it died after it had returned its last hand
+                self.end()
+        self._pool = ProcessPoolExecutor(max_workers=1)
+        return self._pool.submit(play_in_worker, hand)
+
+    def end(self, *, kill: bool = False) -> None:
+        """End the process, if there is one."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=kill)
             self._pool = None
-            pool.shutdown(wait=True, kill_workers=kill)
 
 
 def could_not_take(hand: Hand, error: BaseException) -> InvalidInput:

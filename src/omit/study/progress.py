@@ -58,6 +58,7 @@ class Estimate:
     ) -> None:
         self._clock = clock
         self._start = clock()
+        self._work_began: float | None = None
         self._before = stored_before
         self._total = stored_before + len(cells)
         self._left: defaultdict[str, float] = defaultdict(float)
@@ -67,8 +68,21 @@ class Estimate:
         for cell in cells:
             self._left[cell.computation.name] += cell.cost
 
-    def add(self, finished: Iterable[Finished], failed: Iterable[Cell] = ()) -> Progress:
-        """Take note of finished and failed cells, and return the progress."""
+    def add(
+        self, finished: Iterable[Finished], failed: Iterable[Cell] = (), busy: float = 0.0
+    ) -> Progress:
+        """Take note of cells that were finished or failed, and return the progress.
+
+        Parameters
+        ----------
+        finished, failed : iterable
+            What has come back.
+        busy : float
+            How long workers computed it. What came before that, such as starting the workers, is
+            not counted in what a second of work takes.
+        """
+        if self._work_began is None:
+            self._work_began = self._clock() - busy
         for each in finished:
             name, cost = each.cell.computation.name, each.cell.cost
             self._left[name] -= cost
@@ -89,16 +103,16 @@ class Estimate:
             self._before,
             self._failed,
             elapsed,
-            self._remaining(elapsed),
+            self._remaining(),
         )
 
-    def _remaining(self, elapsed: float) -> float | None:
+    def _remaining(self) -> float | None:
         rates = {
             name: self._seconds[name] / cost for name, cost in self._finished.items() if cost > 0
         }
         work = sum(self._seconds.values())
-        if not rates or work <= 0:
+        if self._work_began is None or not rates or work <= 0:
             return 0.0 if self._done + self._failed == self._total - self._before else None
         slowest = max(rates.values())
         left = sum(max(cost, 0.0) * rates.get(name, slowest) for name, cost in self._left.items())
-        return left * elapsed / work
+        return left * (self._clock() - self._work_began) / work

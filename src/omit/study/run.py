@@ -165,6 +165,7 @@ class Run:
             agenda.returned(deal, [cell for cell in deal.cells if cell not in settled])
         self._store.append(finished)
         self.failed += failed
-        now = self._estimate.add(finished, [each.cell for each in failed])
+        busy = max((outcome.seconds for _, outcome in back if outcome is not None), default=0.0)
+        now = self._estimate.add(finished, [each.cell for each in failed], busy)
         if self._report is not None:
             self._report(now)
