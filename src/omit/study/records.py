@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from omit.study.worker import Finished
 
 FORMAT = 1
 _MARK = b"omit-study"
+_BEGINNING = re.compile(rb"[0-9a-f]{16} [0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def contents(data: bytes, name: str) -> Contents:
     while start < len(data):
         end = data.find(b"\n", start) + 1
         if not end or not _is_whole(data, start, end):
-            if _any_whole_line(data, end):
+            if _any_whole_after(data, start):
                 raise InvalidInput(
                     f"The store {name} is damaged at byte {start}, which no interrupted run can "
                     "cause; put back a copy of it, or name another store."
@@ -128,13 +130,12 @@ def _is_whole(data: bytes, start: int, end: int) -> bool:
     return end - start > 18 and data[start : start + 17] == _checksum(content) + b" "
 
 
-def _any_whole_line(data: bytes, start: int) -> bool:
-    while 0 < start < len(data):
-        end = data.find(b"\n", start) + 1
-        if end and _is_whole(data, start, end):
-            return True
-        start = end
-    return False
+def _any_whole_after(data: bytes, start: int) -> bool:
+    """Return whether a whole record begins after a place, be the end of the line before it lost."""
+    return any(
+        _is_whole(data, found.start(), data.find(b"\n", found.start()) + 1)
+        for found in _BEGINNING.finditer(data, start + 1)
+    )
 
 
 def _end_of_header(data: bytes, name: str) -> int:
