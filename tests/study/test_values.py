@@ -79,9 +79,7 @@ def test_equal_numbers_are_the_same_parameter(number: float) -> None:
 
 
 def test_a_truth_value_is_no_number() -> None:
-    assert canonical({"x": plain_parameter("x", True)}) != canonical(
-        {"x": plain_parameter("x", 1)}
-    )
+    assert canonical({"x": plain_parameter("x", True)}) != canonical({"x": plain_parameter("x", 1)})
 
 
 @given(st.floats())

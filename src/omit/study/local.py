@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -104,7 +107,9 @@ class _Process:
                 return self._pool.submit(play_in_worker, hand)
             except BrokenProcessPool:  # it died after it had returned its last hand
                 self.end()
-        self._pool = ProcessPoolExecutor(max_workers=1)
+        self._pool = ProcessPoolExecutor(
+            max_workers=1, initializer=_end_with, initargs=(os.getpid(),)
+        )
         return self._pool.submit(play_in_worker, hand)
 
     def end(self, *, kill: bool = False) -> None:
@@ -112,6 +117,17 @@ class _Process:
         if self._pool is not None:
             self._pool.shutdown(wait=True, kill_workers=kill)
             self._pool = None
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has ended, even if that was killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def could_not_take(hand: Hand, error: BaseException) -> InvalidInput:

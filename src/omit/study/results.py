@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +134,8 @@ class Results:
             reason = error.strerror or str(error)
             raise InvalidInput(f"Cannot write {target}: {reason}.") from error
         finally:
-            unfinished.unlink(missing_ok=True)
+            with suppress(OSError):
+                unfinished.unlink()
 
 
 def read_results(store: PathLike, cells: Iterable[Cell] | None = None) -> Results:
