@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from omit.errors import InvalidInput as InvalidInput
     from omit.errors import OmitError as OmitError
     from omit.errors import Refused as Refused
+    from omit.errors import StudyFailed as StudyFailed
+    from omit.errors import StudyInterrupted as StudyInterrupted
     from omit.errors import Unattainable as Unattainable
     from omit.errors import WrongNeighbours as WrongNeighbours
     from omit.guarantee import ADD_REMOVE as ADD_REMOVE
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
     from omit.omissions.stable import StableSuppression as StableSuppression
     from omit.omissions.subsets import PairLoss as PairLoss
     from omit.omissions.subsets import SubsetPair as SubsetPair
+    from omit.study.cell import Computation as Computation
+    from omit.study.results import read_results as read_results
+    from omit.study.run import run_study as run_study
     from omit.utility.compare import Comparison as Comparison
     from omit.utility.compare import compare as compare
     from omit.utility.error import Error as Error
@@ -67,7 +72,15 @@ _HOME = {
     "omit.data.reading": ("read",),
     "omit.data.reading_points": ("read_points",),
     "omit.data.registry": ("datasets",),
-    "omit.errors": ("InvalidInput", "OmitError", "Refused", "Unattainable", "WrongNeighbours"),
+    "omit.errors": (
+        "InvalidInput",
+        "OmitError",
+        "Refused",
+        "StudyFailed",
+        "StudyInterrupted",
+        "Unattainable",
+        "WrongNeighbours",
+    ),
     "omit.guarantee": (
         "ADD_REMOVE",
         "REPLACE",
@@ -100,6 +113,9 @@ _HOME = {
     ),
     "omit.omissions.stable": ("RuleSuppression", "StableSuppression"),
     "omit.omissions.subsets": ("PairLoss", "SubsetPair"),
+    "omit.study.cell": ("Computation",),
+    "omit.study.results": ("read_results",),
+    "omit.study.run": ("run_study",),
     "omit.utility.compare": ("Comparison", "compare"),
     "omit.utility.error": ("Error",),
     "omit.utility.expected": ("expected_error",),

@@ -11,7 +11,7 @@ import typer
 import omit
 from omit.cli import accuracy, figure, privacy, verify
 from omit.cli.bounds import join_bounds
-from omit.errors import OmitError
+from omit.errors import OmitError, StudyInterrupted
 
 app = typer.Typer(
     name="omit",
@@ -54,6 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
     try:
         app(args=join_bounds(sys.argv[1:] if arguments is None else arguments))
+    except StudyInterrupted as error:
+        typer.echo(str(error), err=True)
+        sys.exit(130)
     except OmitError as error:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(2)
