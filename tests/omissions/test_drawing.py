@@ -138,6 +138,9 @@ def test_the_smallest_and_largest_numbers_fall_on_the_right_side(
     ):
         draws = kept_independently(np.full(4, keep), np.random.default_rng())
         assert next(draws).tolist() == kept
+    # Certain among others that are not, with the largest number of all.
+    draws = kept_independently(np.array([0.0, 1.0, 0.25, 0.5]), np.random.default_rng())
+    assert next(draws).tolist() == [1]
 
 
 def test_each_record_is_kept_with_its_probability_and_independently_of_the_others() -> None:
