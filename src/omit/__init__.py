@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from omit.guarantee import NoNoiseNeeded as NoNoiseNeeded
     from omit.guarantee import Relation as Relation
     from omit.mechanisms.base import Mechanism as Mechanism
+    from omit.mechanisms.kmeans import DPLloyd as DPLloyd
+    from omit.mechanisms.kmedian import PrivateKMedian as PrivateKMedian
     from omit.mechanisms.mean import NoisyMean as NoisyMean
     from omit.mechanisms.mode import NoisyMode as NoisyMode
+    from omit.mechanisms.private_kmeans import PrivateKMeans as PrivateKMeans
     from omit.omissions.base import Omission as Omission
     from omit.omissions.by_name import omission as omission
     from omit.omissions.independent import IndependentPair as IndependentPair
@@ -90,8 +93,11 @@ _HOME = {
         "Relation",
     ),
     "omit.mechanisms.base": ("Mechanism",),
+    "omit.mechanisms.kmeans": ("DPLloyd",),
+    "omit.mechanisms.kmedian": ("PrivateKMedian",),
     "omit.mechanisms.mean": ("NoisyMean",),
     "omit.mechanisms.mode": ("NoisyMode",),
+    "omit.mechanisms.private_kmeans": ("PrivateKMeans",),
     "omit.omissions.base": ("Omission",),
     "omit.omissions.by_name": ("omission",),
     "omit.omissions.independent": ("IndependentPair",),
@@ -122,8 +128,10 @@ _HOME = {
     "omit.utility.search": ("best", "solve"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+# Needs an extra, so `from omit import *` must not ask for it.
+_OPTIONAL = frozenset({"PrivateKMeans"})
 
-__all__ = sorted(_MODULE_OF)
+__all__ = sorted(set(_MODULE_OF) - _OPTIONAL)
 
 
 def __getattr__(name: str) -> Any:
@@ -133,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(_MODULE_OF)

@@ -18,7 +18,7 @@ from omit.mechanisms.kmeans import Budget, DPLloyd, Start
 
 
 def released(rows: FloatArray, centres: FloatArray) -> FloatArray:
-    """Return what one iteration adds noise to: by cluster, the sums of the columns and the count."""
+    """Return what noise is added to: for each cluster, the sums of the columns and the count."""
     labels = np.square(rows[:, None] - centres[None]).sum(axis=2).argmin(axis=1)
     table = np.zeros((len(centres), centres.shape[1] + 1))
     np.add.at(table, labels, np.column_stack([rows, np.ones(len(rows))]))

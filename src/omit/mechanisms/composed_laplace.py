@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 
@@ -26,10 +26,10 @@ _LARGEST_EPSILON = 200.0
 def composed_laplace_scale(epsilon: float, delta: float, releases: int) -> float:
     """Return a scale at which so many Laplace releases of sensitivity 1 are (epsilon, delta)-DP.
 
-    The releases may be adaptive. Their privacy losses are rounded up, so that the guarantee is valid,
-    and composed numerically by `dp-accounting`. Never above `releases / epsilon`, the
-    scale of pure differential privacy, which is also the answer where delta is too small or epsilon
-    too large for composing to be of use.
+    The releases may be adaptive. Their privacy losses are rounded up, so that the guarantee is
+    valid, and composed numerically by `dp-accounting`. Never above `releases / epsilon`, the scale
+    of pure differential privacy, which is also the answer where delta is too small or epsilon too
+    large for composing to be of use.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def composed_laplace_scale(epsilon: float, delta: float, releases: int) -> float
     """
     # Both ends are proven: the upper one is pure, and at the lower one a single release, whose
     # delta is 1 - e^((epsilon - 1/scale)/2), uses up all of delta. Every scale that becomes the
-    # upper end has been checked, so the one returned is valid whether or not the search is monotone.
+    # upper end has been checked, so the one returned is valid even if the search were not monotone.
     allowed = delta - releases * _ROUNDING
     lower, upper = 1 / (epsilon - 2 * math.log1p(-delta)), releases / epsilon
     if allowed <= 0 or epsilon > _LARGEST_EPSILON:
@@ -82,7 +82,7 @@ def _rounded_up_losses(scale: float) -> FloatArray:
     step = 0.5 / (_GRAINS * scale)
     grains = np.arange(-_GRAINS, _GRAINS + 1)
     at_most = 0.5 * np.exp((grains - _GRAINS) * step)
-    losses = at_most * -math.expm1(-step)
+    losses = as_array(at_most * -math.expm1(-step))
     losses[0] = at_most[0]
     losses[-1] = 0.5 - 0.5 * math.expm1(-step)
     return losses
