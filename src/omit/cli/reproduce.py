@@ -88,10 +88,9 @@ def _runs(text: str) -> int | None:
 
     if text == "paper":
         return None
-    try:
-        return _validate.positive_integer("runs", int(text))
-    except ValueError as error:
-        raise InvalidInput(f"Expected runs={text!r} to be a whole number or paper.") from error
+    if not text.lstrip("-").isdecimal():
+        raise InvalidInput(f"Expected runs={text!r} to be a whole number or paper.")
+    return _validate.positive_integer("runs", int(text))
 
 
 def _require_data(chosen: "Sequence[Figure]") -> None:
