@@ -16,7 +16,7 @@ from tests.study.computations import deadly, matrix_mean, threads
 
 
 def test_results_in_processes_are_those_in_this_process_bit_for_bit(tmp_path: Path) -> None:
-    cells = matrix_mean.grid(data=["a", "b", "c"], scale=[1, 0.1, 7]) + (threads.cell(),)
+    cells = (*matrix_mean.grid(data=["a", "b", "c"], scale=[1, 0.1, 7]), threads.cell())
     here = run_study(cells, tmp_path / "here", "process").to_frame()
     there = run_study(cells, tmp_path / "there", "cores:2").to_frame()
     pd.testing.assert_frame_equal(here, there, check_exact=True)
