@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,9 +104,10 @@ def test_functions_that_can_see_more_than_parameters_are_refused() -> None:
     def inner(parameters: object, prepared: object, rng: object) -> dict[str, float]:
         return {}
 
-    for function in (inner, lambda parameters, prepared, rng: {}, print, np.mean):
+    functions: tuple[Any, ...] = (inner, lambda parameters, prepared, rng: {}, print, np.mean)
+    for function in functions:
         with pytest.raises(InvalidInput, match="compute of 'x' to be a top-level function"):
-            Computation("x", 1, function)  # type: ignore[arg-type]
+            Computation("x", 1, function)
 
 
 @pytest.mark.parametrize("version", [0, -1, 1.5, "1", True])

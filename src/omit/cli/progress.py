@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from omit.study.progress import Progress
+    from omit.study.progress import Progress as StudyProgress
 
 
 @contextmanager
@@ -17,11 +17,10 @@ def progress_bar(name: str, total: int | None, shown: bool = True) -> Iterator[C
     Nothing is shown where nobody looks: if the error stream is not a terminal.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    with Bar(
+    with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
@@ -39,26 +38,42 @@ def progress_bar(name: str, total: int | None, shown: bool = True) -> Iterator[C
 
 
 @contextmanager
-def study_progress(name: str, shown: bool = True) -> Iterator[Callable[[Progress], None]]:
-    """Show how far a study is, with its own estimate of the time left."""
+def study_progress(name: str, shown: bool = True) -> Iterator[Callable[[StudyProgress], None]]:
+    """Show how far a study is while the block runs; the function given is told by `run_study`.
+
+    The time left is the study's own estimate, which weighs cells by their expected cost.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(stderr=True)
-    with Bar(
+    with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,} cells"),
-        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.completed} of {task.total} cells{task.fields[left]}"),
         console=console,
         transient=True,
         disable=not (shown and console.is_terminal),
     ) as bar:
         task = bar.add_task(name, total=None, left="")
 
-        def report(now: Progress) -> None:
-            left = "" if now.remaining is None else f"about {now.remaining / 60:.1f} min left"
-            bar.update(task, completed=now.done, total=now.total, left=left)
+        def tell(now: StudyProgress) -> None:
+            bar.update(task, completed=now.done, total=now.total, left=time_left(now.remaining))
 
-        yield report
+        yield tell
+
+
+def time_left(seconds: float | None) -> str:
+    """Return the time left in words, as exactly as such an estimate deserves.
+
+    Examples
+    --------
+    >>> time_left(40), time_left(400), time_left(40000), time_left(None)
+    (', less than a minute left', ', about 7 min left', ', about 11 h left', '')
+    """
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return ", less than a minute left"
+    minutes = round(seconds / 60)
+    return f", about {minutes} min left" if minutes < 120 else f", about {minutes / 60:.0f} h left"

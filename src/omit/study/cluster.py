@@ -8,7 +8,7 @@ used: in joblib 1.6 it waits for ever once a task has been given up.)
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -23,6 +23,8 @@ _FIRST_WORKER_SECONDS = 30.0
 _NO_WORKER_SECONDS = 60.0
 # How often to look whether workers have come or gone.
 _LOOK_SECONDS = 2.0
+# A cluster of our own has no dashboard, and leaves it to the agenda what to do after a death.
+_SCHEDULER = {"dashboard": False, "allowed_failures": 0}
 
 
 class Cluster:
@@ -33,6 +35,7 @@ class Cluster:
         self._address = address
         self._running: dict[Any, Hand] = {}
         self._free_workers: dict[str, str] = {}
+        self._preferred: dict[Any, str] = {}
         self._slots = 0
         self._looked = self._seen = -float("inf")
 
@@ -40,17 +43,35 @@ class Cluster:
         """Return how many hands the cluster computes at once; workers may come and go."""
         now = time.monotonic()
         if now - self._looked > _LOOK_SECONDS:
-            self._slots = sum(self._client.ncores().values())
+            cores = self._client.ncores()
+            self._slots = sum(cores.values())
+            self._send_again(cores)
             self._looked = now
             self._seen = now if self._slots else max(self._seen, now - _NO_WORKER_SECONDS)
         return max(self._slots, 1)
 
     def submit(self, hand: Hand) -> None:
         """Let a worker of the cluster compute a hand, if possible one that knows the group."""
-        known = self._free_workers.pop(hand.cells[0].group, None)
-        preferred = {} if known is None else {"workers": [known], "allow_other_workers": True}
+        self._send(hand, self._free_workers.pop(hand.cells[0].group, None))
+
+    def _send(self, hand: Hand, worker: str | None = None) -> None:
+        preferred = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         future = self._client.submit(_play_and_say_where, hand, pure=False, **preferred)
         self._running[future] = hand
+        if worker is not None:
+            self._preferred[future] = worker
+
+    def _send_again(self, workers: Collection[str]) -> None:
+        """Send hands again whose preferred worker is gone.
+
+        If all workers are gone at once, the scheduler waits for that very worker to come back,
+        although others would be allowed, and its successor has another address.
+        """
+        for future in [each for each in self._running if each in self._preferred]:
+            if self._preferred[future] not in workers:
+                del self._preferred[future]
+                self._send(self._running.pop(future))
+                future.cancel()
 
     def wait(self) -> Sequence[tuple[Hand, Outcome | None]]:
         """Return the hands that have come back.
@@ -82,6 +103,7 @@ class Cluster:
         self._running.clear()
 
     def _outcome(self, future: Any, hand: Hand) -> Outcome | None:
+        self._preferred.pop(future, None)
         error = future.exception()
         if error is None:
             worker, outcome = future.result()
@@ -142,7 +164,8 @@ def on_own_cluster(count: int) -> Iterator[Cluster]:
                 n_workers=count,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs=_SCHEDULER,
             )
         )
         client = distributed.Client(cluster, set_as_default=False)

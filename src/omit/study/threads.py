@@ -33,5 +33,5 @@ def limit_threads() -> None:
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
+    numba.set_num_threads(1)  # loads a library that has threads of its own, to be limited too
     threadpool_limits(limits=1)
-    numba.set_num_threads(1)

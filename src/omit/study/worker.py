@@ -167,6 +167,7 @@ class Preparations:
             if made is None:
                 made = _outcome(lambda: prepare(cell.shared(), stream(cell.group)))
                 self._made[cell.group] = made
+                limit_threads()  # also the libraries that the preparation has loaded
             self._made.move_to_end(cell.group)
             while len(self._made) > self._kept:
                 self._made.popitem(last=False)
