@@ -87,14 +87,14 @@ def mean_square_distance(columns: FloatArray, given: FloatArray) -> float:
     for start in range(0, size, _BLOCK):
         taken = min(_BLOCK, size - start)
         _assign(columns, centres, halves, start, taken, part, nearest, labels)
+        # Half the squared distance lacks the record's own half square.
         for i in range(taken):
-            # Again, and from differences: the half distance lacks the record's own square.
-            centre = centres[int(labels[i])]
-            square = 0.0
-            for j in range(given.shape[1]):
-                square += (columns[j, start + i] - centre[j]) ** 2
-            total += square
-    mean: float = total / size
+            total += 2 * nearest[i]
+        for j in range(given.shape[1]):
+            column = columns[j, start : start + taken]
+            for i in range(taken):
+                total += column[i] * column[i]
+    mean: float = max(total / size, 0.0)
     return mean
 
 

@@ -85,7 +85,7 @@ def _suppression_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
 
     bounds = ("mixture", "published") if figure.noise_reduction else ("mixture",)
     lines = [(subject, bound) for subject in figure.subjects for bound in bounds]
-    drawing = Drawing(figsize=(13.6, 3.5 * len(lines) + 0.4), layout="constrained")
+    drawing = Drawing(figsize=(13.6, 3.6 * len(lines) + 0.4), layout="constrained")
     panels = drawing.subplots(len(lines), len(EPSILONS), squeeze=False, sharex=True, sharey=True)
     for panel, (subject, bound) in zip(panels, lines, strict=True):
         rows = of_subject(table, subject)
@@ -145,19 +145,20 @@ def _draw_gains(axes: Axes, gains: FloatArray, largest: float) -> None:
     for i, m in enumerate(PROBABILITIES):
         for j, M in enumerate(PROBABILITIES):
             if np.isfinite(gains[i, j]):
-                axes.text(m, M, short(gains[i, j]), ha="center", va="center", fontsize=6.5)
-    axes.fill([0.05, 0.95, 0.95], [-0.05, 0.85, -0.05], color="white")
-    axes.set(xticks=[0.1, 0.5, 0.9], yticks=[0.1, 0.5, 0.9])
+                text = short(gains[i, j])
+                axes.text(m, M, text, ha="center", va="center", fontsize=7, zorder=4)
+    axes.fill([0.05, 0.95, 0.95], [-0.05, 0.85, -0.05], color="white", zorder=1.5)
+    axes.set(xticks=[0.1, 0.5, 0.9], yticks=[0.1, 0.5, 0.9], xlim=(0.05, 0.95), ylim=(0.05, 0.95))
 
 
 def _draw_unchanged(axes: Axes, epsilon: float, bound: str) -> None:
-    """Draw where suppression leaves privacy as it is; to the right it amplifies."""
+    """Draw where suppression leaves privacy as it is, below the numbers."""
     known = mixture_epsilon if bound == "mixture" else published_epsilon
     fine = np.linspace(0.05, 0.949, 180)
     m, M = np.meshgrid(fine, fine)
     values = np.ma.masked_where(m > M, known(epsilon, np.minimum(m, M), np.maximum(m, M)))
     if values.min() < epsilon < values.max():
-        axes.contour(m, M, values, levels=[epsilon], colors="#08306b", linewidths=1.6)
+        axes.contour(m, M, values, levels=[epsilon], colors="#6baed6", linewidths=2)
 
 
 def short(gain: float) -> str:

@@ -20,7 +20,7 @@ _SAMPLING = (
     "lines without are exact."
 )
 _SUPPRESSION = (
-    "Blue: suppression helps, orange: it hurts. To the right of the dark line suppression "
+    "Blue: suppression helps, orange: it hurts. To the right of the line suppression "
     "amplifies privacy by the named bound."
 )
 _WITHOUT = (
