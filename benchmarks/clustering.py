@@ -14,7 +14,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 from sklearn.cluster._kmeans import _labels_inertia
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 import omit
 from omit._numeric import FloatArray

@@ -134,7 +134,7 @@ def test_noise_is_fresh_without_a_seed_and_repeats_with_one() -> None:
         ({"bounds": "from-data"}, "declared bounds"),
         ({"bounds": [(0, 1), "from-data"]}, "declared bounds"),
         ({"bounds": (1.0, 1.0)}, "no width"),
-        ({"bounds": [(0, 1)] * 3}, "each of 2 columns"),
+        ({"bounds": [(0, 1)] * 3}, "each of the 2 columns"),
         ({"bounds": None}, "declared bounds"),
         ({"budget": "all"}, "budget"),
         ({"random_state": "chance"}, "random_state"),

@@ -80,6 +80,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
         "epsilon": 1.0,
         "runs": 40,
         "measured_on": "all",
+        "bounds": "registered",
     }
     scores = {"rate": None, "m": 0.1, "M": [0.1, 0.3], "bound": ["mixture", "published"]}
     wanted = [
@@ -193,6 +194,7 @@ def test_results_are_the_same_wherever_a_cell_is_computed(tmp_path: Path) -> Non
         epsilon=[0.5, 1.0],
         runs=12,
         measured_on="all",
+        bounds="registered",
         kind="poisson",
         noise_reduction=True,
         **NOTHING | {"rate": [0.3, 0.7]},

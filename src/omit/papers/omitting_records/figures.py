@@ -187,6 +187,9 @@ def _cells(figure: Figure, subject: Subject, exact: bool, runs: int | None) -> t
     if subject.column is None:
         computation = CLUSTERING_LOSS
         common["measured_on"] = "kept" if "published" in subject.mechanism else "all"
+        # The authors' code scales the columns by their own extremes, which is not private.
+        from_data = subject.mechanism == "DPLloyd as published"
+        common["bounds"] = "from-data" if from_data else "registered"
     else:
         computation = COLUMN_ERROR
         common |= {"column": subject.column, "exact": exact}
