@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from omit._numeric import FloatArray
 from omit.data.column import Column
 from omit.errors import WrongNeighbours
-from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation
+from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation, require_guarantee
 
 Counts = NDArray[np.int64]
 
@@ -60,7 +60,8 @@ class Mechanism(ABC):
         """Return the error of each answer, in the unit of the mechanism."""
 
     def require_relation(self, guarantee: Guarantee) -> None:
-        """Refuse a guarantee under a relation for which the noise is not known."""
+        """Refuse what is no DP guarantee, or one under a relation without known noise."""
+        require_guarantee(guarantee)
         if guarantee.neighbours not in self.relations:
             raise WrongNeighbours(
                 f"{self} has no noise for the relation {guarantee.neighbours}; "

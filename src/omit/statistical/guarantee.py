@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Method: TypeAlias = Literal["exact", "upper bound", "simulated"]
-Pair: TypeAlias = tuple[float, float]
+Pair: TypeAlias = tuple[Any, Any]
 
 SMALLEST_POSITIVE = 5e-324
 
@@ -104,9 +104,11 @@ class PrivacyCurve:
     delta : array
         Never below the truth (a simulation: with the stated confidence).
     lower : array
-        Never above the truth, in the same sense; equal to `delta` up to rounding if exact.
+        Never above the truth; equal to `delta` up to rounding if exact. A simulation estimates a
+        bound, and [lower, delta] is an interval for that bound.
     pairs : tuple of (v, w)
-        For every epsilon the pair of values that is easiest to tell apart, `v` against `w`.
+        For every epsilon the pair of values that is easiest to tell apart, `v` against `w`; empty
+        where a bound does not say.
     directions : mapping
         Delta by name of the direction, where there are two of interest.
     method : {"exact", "upper bound", "simulated"}
@@ -159,8 +161,8 @@ class PrivacyCurve:
                 "epsilon": self.epsilon,
                 "delta": self.delta,
                 "delta_lower": self.lower,
-                "v": [pair[0] for pair in self.pairs],
-                "w": [pair[1] for pair in self.pairs],
+                **({"v": [v for v, _ in self.pairs]} if self.pairs else {}),
+                **({"w": [w for _, w in self.pairs]} if self.pairs else {}),
                 **{f"delta {name}": values for name, values in self.directions.items()},
             }
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from omit.data.column import Column
 from omit.errors import Unattainable
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
@@ -252,6 +252,7 @@ def compare(
     At (1, 0)-DP under add-remove, Poisson sampling at rate 0.5 multiplies the expected error by
     2.13; nothing tested beats using all records.
     """
+    require_guarantee(guarantee)
     each = guarantee.per_row(rows_per_person)
     rows: list[Row] = []
     for omission in (NoOmission(), *omissions):
