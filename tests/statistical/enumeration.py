@@ -1,8 +1,8 @@
 """Statistical privacy by its definition: every database, every template, every set of answers.
 
 Nothing here uses the package. A database is a tuple of entries; an entry's law is a mapping from
-values to probabilities; a query maps a tuple of values to an answer; a template is a tuple of tuples
-of places.
+values to probabilities; a query maps a tuple of values to an answer; a template is a tuple of
+tuples of places.
 """
 
 from __future__ import annotations

@@ -70,21 +70,22 @@ def _lemma(laws: list[Law], sizes: list[int], analyst: Analyst, epsilon: float) 
     the answers up to the entry's block are summed over, and its curve is taken.
     """
     every = partitions(len(laws), sizes)
-    return math.fsum(
-        _given_template(laws, template, analyst, epsilon) for template in every
-    ) / len(every)
+    return math.fsum(_given_template(laws, template, analyst, epsilon) for template in every) / len(
+        every
+    )
 
 
-def _given_template(
-    laws: list[Law], template: Template, analyst: Analyst, epsilon: float
-) -> float:
+def _given_template(laws: list[Law], template: Template, analyst: Analyst, epsilon: float) -> float:
     def beyond(block: int, answers: Answers) -> float:
         if block == len(template):
             return 0.0
         query, places = analyst(answers), template[block]
         own = [laws[place] for place in places]
         if 0 in places:
-            release = lambda d: {sum(query.scores[v] for v in d): 1.0}  # noqa: E731
+
+            def release(database: Database) -> dict[Hashable, float]:
+                return {sum(query.scores[value] for value in database): 1.0}
+
             return worst(own, places.index(0), release, epsilon)
         law = {0: 1.0}
         for each in own:

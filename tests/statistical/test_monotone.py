@@ -22,8 +22,8 @@ def test_order_statistics_have_the_curve_of_the_definition(rank: int) -> None:
     release = exactly(lambda d: sorted(d)[rank - 1])
     for place, epsilon in enumerate(EPSILONS):
         assert curve.delta[place] == pytest.approx(worst([LAW] * 5, 0, release, epsilon), abs=1e-10)
-        given = [answers_given([LAW] * 5, 0, value, release) for value in curve.pairs[place]]
-        assert divergence(*given, epsilon) == pytest.approx(curve.delta[place], abs=1e-10)
+        v, w = (answers_given([LAW] * 5, 0, value, release) for value in curve.pairs[place])
+        assert divergence(v, w, epsilon) == pytest.approx(curve.delta[place], abs=1e-10)
 
 
 def test_a_count_is_monotone_with_a_rising_ratio() -> None:
@@ -42,7 +42,12 @@ def test_rising_ratios_make_the_extremes_worst() -> None:
         laws /= laws.sum(axis=1, keepdims=True)
         assert has_monotone_ratio(laws)
         curve = monotone_curve(laws, np.arange(5), [0.2])
-        tried = [monotone_curve(laws[[v, w]], [0, 1], [0.2]) for v in range(4) for w in range(v, 5) if v < w]
+        tried = [
+            monotone_curve(laws[[v, w]], [0, 1], [0.2])
+            for v in range(4)
+            for w in range(v, 5)
+            if v < w
+        ]
         assert max(each.delta[0] for each in tried) <= curve.delta[0] + 1e-12
 
 

@@ -114,7 +114,9 @@ def test_discrete_gaussian_noise_by_enumeration() -> None:
     n, p, scale, epsilon = 6, 0.3, 1.2, 0.4
     with mpmath.workdps(30):
         reach = range(-60, 61)
-        weights = {k: mpmath.exp(-mpmath.mpf(k) ** 2 / (2 * mpmath.mpf(scale) ** 2)) for k in reach}
+        weights = {
+            k: mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * mpmath.mpf(scale) ** 2)) for k in reach
+        }
         total = mpmath.fsum(weights.values())
         law = {
             a: mpmath.fsum(
@@ -131,7 +133,8 @@ def test_discrete_gaussian_noise_by_enumeration() -> None:
         zero = mpmath.mpf(0)
         both = [
             mpmath.fsum(
-                max(zero, law.get(a - v, zero) - grow * law.get(a - w, zero)) for a in range(-50, 60)
+                max(zero, law.get(a - v, zero) - grow * law.get(a - w, zero))
+                for a in range(-50, 60)
             )
             for v, w in ((1, 0), (0, 1))
         ]
@@ -144,7 +147,7 @@ def test_noise_never_costs_privacy() -> None:
     bare = property_curve(400, 0.2, epsilon).delta
     for kind in ("laplace", "gaussian", "discrete-gaussian"):
         for scale in (0.5, 3.0, 20.0):
-            noisy = property_curve(400, 0.2, epsilon, noise=added_noise(kind, scale))  # type: ignore[arg-type]
+            noisy = property_curve(400, 0.2, epsilon, noise=added_noise(kind, scale))
             assert (noisy.lower <= bare).all()
 
 

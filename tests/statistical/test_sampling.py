@@ -177,9 +177,7 @@ def test_a_simulation_with_replacement_agrees_with_enumeration() -> None:
     # 99 % interval, fixed seed.
     n, p = 5, 0.3
     laws: list[Law] = [coin(p)] * 4 + [{1: 1.0}]
-    found = WithReplacement(3).curve(
-        n, p, [0.1], known=1, rng=np.random.default_rng(3), runs=4000
-    )
+    found = WithReplacement(3).curve(n, p, [0.1], known=1, rng=np.random.default_rng(3), runs=4000)
     expected = _mean_over_templates(laws, sequences(n, 3), 0.1)
     assert found.lower[0] <= expected <= found.delta[0]
     assert found.delta[0] - found.lower[0] < 0.05

@@ -36,8 +36,8 @@ def test_the_pair_named_is_the_worst_pair() -> None:
     release = exactly(sum)
     for place, epsilon in enumerate(EPSILONS):
         v, w = curve.pairs[place]
-        given = [answers_given([GAPPED] * 4, 0, value, release) for value in (v, w)]
-        assert divergence(*given, epsilon) == pytest.approx(curve.delta[place], abs=1e-11)
+        first, second = (answers_given([GAPPED] * 4, 0, value, release) for value in (v, w))
+        assert divergence(first, second, epsilon) == pytest.approx(curve.delta[place], abs=1e-11)
 
 
 def test_entries_need_not_be_alike() -> None:

@@ -12,8 +12,13 @@ from omit.errors import InvalidInput
 
 def reproduce(output: Path) -> None:
     """Write the folder and print the verdicts."""
-    from omit.papers.statistical_privacy import TABLE_1, TABLE_2, cells, main_verdicts
-    from omit.papers.statistical_privacy import table_verdicts
+    from omit.papers.statistical_privacy import (
+        TABLE_1,
+        TABLE_2,
+        cells,
+        main_verdicts,
+        table_verdicts,
+    )
     from omit.report.statistical_privacy import reproduce_statistical_privacy
 
     require_writable(output / "index.html")

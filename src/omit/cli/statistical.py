@@ -161,20 +161,29 @@ def sample(
     import numpy as np
 
     from omit.errors import InvalidInput
-    from omit.statistical.sampling import Poisson, WithoutReplacement, WithReplacement
+    from omit.statistical.sampling import (
+        Poisson,
+        SamplingTechnique,
+        WithoutReplacement,
+        WithReplacement,
+    )
 
     name, _, number = technique.partition(":")
     try:
-        way = {
-            "without-replacement": lambda: WithoutReplacement(int(number)),
-            "poisson": lambda: Poisson(float(number)),
-            "with-replacement": lambda: WithReplacement(int(number)),
-        }[name]()
-    except (KeyError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+        way: SamplingTechnique
+        if name == "poisson":
+            way = Poisson(float(number))
+        elif name == "with-replacement":
+            way = WithReplacement(int(number))
+        elif name == "without-replacement":
+            way = WithoutReplacement(int(number))
+        else:
+            raise ValueError(name)
+    except InvalidInput:
+        raise
+    except ValueError as error:
         raise InvalidInput(
-            f"Expected --sample without-replacement:SIZE, poisson:RATE or with-replacement:SIZE, "
+            "Expected --sample without-replacement:SIZE, poisson:RATE or with-replacement:SIZE, "
             f"got {technique!r}."
         ) from error
     at = epsilon or [0.01, 0.1, 0.5, 1.0]
@@ -418,7 +427,9 @@ def _epsilons(
     # Noise widens the answers, so the curve falls sooner than without.
     spread = spread if noise is None else float(np.hypot(spread, noise.scale))
     drawn = default_epsilons(points if noise is None else min(points, 60), spread)
-    rough = [float(f"{e:.1g}") for e in drawn[[0, len(drawn) // 8, len(drawn) // 4, len(drawn) // 2]]]
+    rough = [
+        float(f"{e:.1g}") for e in drawn[[0, len(drawn) // 8, len(drawn) // 4, len(drawn) // 2]]
+    ]
     return drawn, sorted({*rough, float(f"{drawn[-1]:.1g}")})
 
 
@@ -474,7 +485,9 @@ def _show_curve(title: str, found: "PrivacyCurve", json: bool) -> None:
     typer.echo(f"assuming {found.assumption}")
     if found.method == "upper bound":
         gap = float((found.delta - found.lower).max())
-        typer.echo(f"δ is an upper bound for all pairs of values, at most {gap:.2g} above the truth.")
+        typer.echo(
+            f"δ is an upper bound for all pairs of values, at most {gap:.2g} above the truth."
+        )
     typer.echo(WARNING)
 
 

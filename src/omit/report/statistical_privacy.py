@@ -23,8 +23,8 @@ from omit.statistical.partition import Partition
 from omit.statistical.property import property_curve
 
 _NOTE = (
-    "Statistical privacy and differential privacy are different promises: the first assumes that the "
-    "adversary knows the distribution of the entries and none of the entries. Where numbers of "
+    "Statistical privacy and differential privacy are different promises: the first assumes that "
+    "the adversary knows the distribution of the entries and none of the entries. Where numbers of "
     "queries stand side by side, it is the paper that compares them."
 )
 
@@ -40,17 +40,16 @@ def reproduce_statistical_privacy(folder: Path) -> Path:
         _counts([*first, *second]),
         _known(),
     ]
-    return write_reproduction(
-        folder, PAPER, exhibits, main_verdicts([*first, *second]), [_NOTE]
-    )
+    return write_reproduction(folder, PAPER, exhibits, main_verdicts([*first, *second]), [_NOTE])
 
 
 def _table(table: PrintedTable, every: list[Cell]) -> Exhibit:
     return Exhibit(
         table.name,
         f"{table.name.replace('-', ' ').capitalize()}: {table.n:,} entries, p = 1/2",
-        "Printed beside computed. σ and δ are printed cut off after four decimals. 'made by' says "
-        "how the printed #DP comes from the formula. The last two columns are exact.",
+        "Printed beside found. σ and δ (by Theorem 5.1) are printed cut off after four decimals; "
+        "the column of the formula says how the printed #DP was made from it. '#DP exact' is by "
+        "exact accounting at the δ of Theorem 5.1, the last column at the exact δ.",
         cell_frame(every),
         verdicts=table_verdicts(table.name, every),
     )
@@ -81,8 +80,8 @@ def _curves(table: PrintedTable) -> Exhibit:
     return Exhibit(
         f"curves-{table.name}",
         f"Curves of a partition of {table.n:,} entries, p = 1/2",
-        "δ over ε for one property asked of every block. The bound grows with the number of blocks; "
-        "the exact curve does not depend on it. Vertical lines are the table's values of ε.",
+        "δ over ε for one property asked of every block. The bound grows with the number of "
+        "blocks; the exact curve does not depend on it. Vertical lines are the table's values of ε.",
         frame,
         figure,
     )
@@ -167,4 +166,3 @@ def _known() -> Exhibit:
         frame,
         figure,
     )
-

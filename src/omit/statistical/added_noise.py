@@ -1,15 +1,16 @@
 """Noise that is added to an answer, on top of the uncertainty about the data.
 
-*Discrete* noise lives on the lattice of the answers and joins the sum as one more entry. *Continuous*
-noise turns the probabilities `f(s)` of the answers into the density `sum f(s) g(a - s)`:
+*Discrete* noise lives on the lattice of the answers and joins the sum as one more entry.
+*Continuous* noise turns the probabilities `f(s)` of the answers into the density `sum f(s) g(a -
+s)`:
 
-- If `f` is log-concave, so is the noise, and the ratio of the densities for two values of the entry
-  rises with `a` (a posterior mean of a rising function of `s`). The best test is a half-line, its
-  end is found by bisection, and tail probabilities give delta.
-- For any `f` the positive part is integrated by the trapezoidal rule with step `h`. As `max(0, x)` is
-  convex, the rule can be too small only by as much as the integrand differs from its chords, which is
-  at most `h^2 / 8` times the integral of the absolute second derivative. It can be too large by as
-  much again where the sign changes. Twice that is stated as error.
+- If `f` is log-concave, so is the noise, and the ratio of the densities for two values of the
+  entry rises with `a` (a posterior mean of a rising function of `s`). The best test is a
+  half-line, its end is found by bisection, and tail probabilities give delta.
+- For any `f` the positive part is integrated by the trapezoidal rule with step `h`. As `max(0, x)`
+  is convex, the rule can be too small only by as much as the integrand differs from its chords,
+  which is at most `h^2 / 8` times the integral of the absolute second derivative. It can be too
+  large by as much again where the sign changes. Twice that is stated as error.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.mechanisms.noise import Noise
 from omit.statistical.hockey import envelope, hockey_stick, shifted
@@ -112,7 +113,7 @@ def half_line(
     """
     from scipy.optimize import brentq
 
-    places = step * np.arange(len(log_mass))
+    places = as_array(step * np.arange(len(log_mass)))
     last = float(places[-1])
 
     def log_ratio(at: float) -> float:
@@ -133,9 +134,9 @@ def half_line(
         if log_ratio(at) < each:
             at = float(brentq(lambda x, e=each: log_ratio(x) - e, at, end, xtol=1e-13 * (1 + end)))
         above = np.exp(log_mass + _log_tail(noise, at - places - shift)).sum()
-        result[index] = above - math.exp(each) * np.exp(
-            log_mass + _log_tail(noise, at - places)
-        ).sum()
+        result[index] = (
+            above - math.exp(each) * np.exp(log_mass + _log_tail(noise, at - places)).sum()
+        )
     return np.maximum(result, 0.0)
 
 
@@ -164,9 +165,7 @@ def trapezoid(
     spread = np.zeros((len(mass) - 1) * divisions + 1)
     spread[::divisions] = mass
     reach = math.ceil(high / width)
-    density = np.maximum(
-        fftconvolve(spread, noise.pdf(width * np.arange(-reach, reach + 1))), 0.0
-    )
+    density = np.maximum(fftconvolve(spread, noise.pdf(width * np.arange(-reach, reach + 1))), 0.0)
     if every:
         value = envelope(density, shift * divisions, epsilon) * width
     else:

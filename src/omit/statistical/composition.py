@@ -7,10 +7,10 @@ non-adaptive. The bound for all answers together, for any analyst, is
 
     sum over blocks k of  n_k / n * E[ curve of query k on block k, given the draw and the answers ]
 
-(Theorems 5.1 to 5.4: with identical entries the draw does not matter, without adaptivity the answers
-do not). The expectation is listed where that is small, or estimated with an interval, or bounded by
-the worst query of a declared class. The exact curve of the answers, by listing, shows what the bound
-gives away.
+(Theorems 5.1 to 5.4: with identical entries the draw does not matter, without adaptivity the
+answers do not). The expectation is listed where that is small, or estimated with an interval, or
+bounded by the worst query of a declared class. The exact curve of the answers, by listing, shows
+what the bound gives away.
 """
 
 from __future__ import annotations
@@ -181,9 +181,7 @@ def composition_bound(
             )
         found = np.array([engine.simulate(critical, rng) for _ in range(runs)])
         low, high = empirical_interval(found)
-        return PrivacyCurve(
-            epsilons, high, low, (), "simulated", assumption, confidence=CONFIDENCE
-        )
+        return PrivacyCurve(epsilons, high, low, (), "simulated", assumption, confidence=CONFIDENCE)
     total = np.zeros(len(epsilons))
     for place in range(len(blocks)):
         total += blocks[place] / entries.n * engine.expected(critical, place)
@@ -272,8 +270,7 @@ def exact_composition(
     laws = engine.answer_laws(critical)
     answers = sorted({answer for law in laws.values() for answer in law})
     table = {
-        value: np.array([law.get(answer, 0.0) for answer in answers])
-        for value, law in laws.items()
+        value: np.array([law.get(answer, 0.0) for answer in answers]) for value, law in laws.items()
     }
     delta = np.zeros(len(epsilons))
     pairs: list[Pair] = [(entries.values[0], entries.values[-1])] * len(epsilons)
@@ -329,9 +326,7 @@ class _Engine:
 
     def others(self, critical: int) -> list[int]:
         """Return the sizes of the groups without the critical entry."""
-        return [
-            size - (group == critical) for group, (size, _) in enumerate(self.entries.groups)
-        ]
+        return [size - (group == critical) for group, (size, _) in enumerate(self.entries.groups)]
 
     def is_small(self, critical: int) -> bool:
         """Tell whether all draws and answers can be listed."""
@@ -371,9 +366,7 @@ class _Engine:
                 start += count * lowest
                 points = sorted(chances)
                 parts.append(
-                    Part(
-                        np.array(points) - lowest, np.array([chances[x] for x in points]), count
-                    )
+                    Part(np.array(points) - lowest, np.array([chances[x] for x in points]), count)
                 )
             if any(part.count and len(part.points) > 1 for part in parts):
                 found = lattice_sum(parts)

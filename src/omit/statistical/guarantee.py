@@ -82,8 +82,7 @@ class StatisticalGuarantee:
         """
         if not isinstance(other, StatisticalGuarantee):
             raise InvalidInput(
-                "Statistical privacy can only be compared with statistical privacy, "
-                f"got {other!r}."
+                f"Statistical privacy can only be compared with statistical privacy, got {other!r}."
             )
         if self.assumption != other.assumption:
             raise InvalidInput(

@@ -3,11 +3,11 @@
 `max(0, f(a - d) - e^epsilon f(a))` summed over `a` is how much better than `e^epsilon` an adversary
 tells "the entry adds `d` more" from "it does not". Three ways to sum:
 
-- *threshold*: if the ratio `f(a - d) / f(a)` rises with `a` (log-concave `f`), the positive terms are
-  those beyond one point, and tail probabilities answer for all epsilons at once;
+- *threshold*: if the ratio `f(a - d) / f(a)` rises with `a` (log-concave `f`), the positive terms
+  are those beyond one point, and tail probabilities answer for all epsilons at once;
 - *directly*, for any `f`;
-- *envelope*: the largest `f(a - d)` over all shifts `0 <= d <= D` at every `a`: an upper bound for all
-  of these shifts together, close to the largest one where `D` is small against the spread.
+- *envelope*: the largest `f(a - d)` over all shifts `0 <= d <= D` at every `a`: an upper bound for
+  all of these shifts together, close to the largest one where `D` is small against the spread.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def by_threshold(mass: FloatArray, shift: int, epsilon: FloatArray, noise: float
         open_ = high > low
         high = np.where(open_ & positive, middle, high)
         low = np.where(open_ & ~positive, middle + 1, low)
-    return np.maximum(tail_up[low] - grow * tail_still[low], 0.0)
+    return as_array(np.maximum(tail_up[low] - grow * tail_still[low], 0.0))
 
 
 def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> FloatArray:

@@ -122,7 +122,9 @@ def _tilted(part: Part, tilt: float) -> tuple[FloatArray, float]:
     return weights / total, largest + math.log(total)
 
 
-def _characteristic(parts: Sequence[Part], low: int, size: int) -> tuple[FloatArray, FloatArray]:
+def _characteristic(
+    parts: Sequence[Part], low: int, size: int
+) -> tuple[NDArray[np.complex128], FloatArray]:
     """Return the characteristic function of the sum minus `low`, and a bound on its errors."""
     frequencies = np.arange(size // 2 + 1)
     width = sum(len(part.points) for part in parts)

@@ -35,9 +35,7 @@ def has_monotone_ratio(laws: FloatArray) -> bool:
     if ((laws > 0) != (laws[0] > 0)).any():
         return False
     columns = laws[:, laws[0] > 0]
-    return bool(
-        (columns[1:, 1:] * columns[:-1, :-1] >= columns[1:, :-1] * columns[:-1, 1:]).all()
-    )
+    return bool((columns[1:, 1:] * columns[:-1, :-1] >= columns[1:, :-1] * columns[:-1, 1:]).all())
 
 
 def monotone_curve(

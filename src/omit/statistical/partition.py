@@ -1,9 +1,9 @@
 """Random partitions: every query is answered on its own block of the database.
 
-What is public: the number of entries and the sizes of the blocks. What must stay secret: which entry
-is in which block. The block of the critical entry is drawn with probability `n_k / n`, and only its
-answer depends on the entry, so the delta of all answers together is at most the average of the
-blocks' deltas (Theorem 5.1; Theorem 5.2 if entries are not alike).
+What is public: the number of entries and the sizes of the blocks. What must stay secret: which
+entry is in which block. The block of the critical entry is drawn with probability `n_k / n`, and
+only its answer depends on the entry, so the delta of all answers together is at most the average
+of the blocks' deltas (Theorem 5.1; Theorem 5.2 if entries are not alike).
 
 *Where that is loose.* If all blocks count the same property, how many ones each block has tells
 nothing more than how many there are in all: the likelihood ratio of the critical entry's two values
@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray
 from omit.errors import InvalidInput, Refused
 from omit.statistical.background import Population, curve_of, sampled_groups_curve
 from omit.statistical.composition import checked_blocks

@@ -1,11 +1,11 @@
 """Planning a partition: how large the blocks are, how exact the answers, what delta it costs.
 
 And what differential privacy would allow instead: Gaussian noise of the same standard deviation on
-answers from the whole database, at the same epsilon and delta. Numbers of queries are counted twice,
-by the formula that fits the paper's tables, and exactly. Exactly means: `k` queries with noise of
-standard deviation `sigma` on a share, which one entry changes by `1 / n`, are together one Gaussian
-mechanism with `mu = sqrt(k) / (n sigma)`. These are two different promises side by side, not one
-converted into the other.
+answers from the whole database, at the same epsilon and delta. Numbers of queries are counted
+twice, by the formula that fits the paper's tables, and exactly. Exactly means: `k` queries with
+noise of standard deviation `sigma` on a share, which one entry changes by `1 / n`, are together
+one Gaussian mechanism with `mu = sqrt(k) / (n sigma)`. These are two different promises side by
+side, not one converted into the other.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.mechanisms.noise import Noise
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
@@ -75,9 +74,7 @@ def property_curve(
     assumption = describe(n, p, known)
     if noise is None:
         more, less = one_more(others, p, epsilons), one_less(others, p, epsilons)
-        return two_directions(
-            epsilons, more, less, 0.0, assumption, relative_error=RELATIVE_ERROR
-        )
+        return two_directions(epsilons, more, less, 0.0, assumption, relative_error=RELATIVE_ERROR)
     if isinstance(noise, DiscreteGaussian):
         parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
         return sum_curve_of_groups(

@@ -7,9 +7,10 @@ is a distribution over templates. Two questions are answered about it:
   template: valid even if the adversary learns which entries were drawn, after the fact;
 - the *secret* curve of the answer itself, where the template stays secret: never larger.
 
-For property queries on identical entries the secret curve has a closed form wherever the answer is a
-mixture of two neighbouring binomials: `alpha b(a-1) + beta b(a)` against the same with other weights.
-Its divergence at `epsilon` is `A` times that of `1 + X` from `X` at another epsilon, `ln(B / A)`.
+For property queries on identical entries the secret curve has a closed form wherever the answer is
+a mixture of two neighbouring binomials: `alpha b(a-1) + beta b(a)` against the same with other
+weights. Its divergence at `epsilon` is `A` times that of `1 + X` from `X` at another epsilon,
+`ln(B / A)`.
 """
 
 from __future__ import annotations
@@ -338,7 +339,9 @@ class WithReplacement(SamplingTechnique):
             for count, weight in zip(ones + own, weights, strict=True):
                 law += weight * _binomial_law(self.size, int(count) / n)
             laws.append(law)
-        delta = np.maximum(hockey_stick(*laws, epsilons), hockey_stick(*laws[::-1], epsilons))
+        delta = np.maximum(
+            hockey_stick(laws[0], laws[1], epsilons), hockey_stick(laws[1], laws[0], epsilons)
+        )
         error = 1e-13 * (1 + np.exp(np.minimum(epsilons, 700.0)))
         return curve_of(
             epsilons,
@@ -381,7 +384,9 @@ def mixture_delta(
 
 def _require_few(count: int) -> None:
     if count > _MOST_TEMPLATES:
-        raise InvalidInput(f"There are {count:,} templates; at most {_MOST_TEMPLATES:,} are listed.")
+        raise InvalidInput(
+            f"There are {count:,} templates; at most {_MOST_TEMPLATES:,} are listed."
+        )
 
 
 def _binomial_window(trials: int, p: float) -> tuple[NDArray[np.int64], FloatArray]:
@@ -427,9 +432,7 @@ def _repeated_delta(
     if not parts:
         return np.ones(len(epsilon))
     found = lattice_sum(parts)
-    both = [
-        hockey_stick(*shifted(mass, own), epsilon) for mass in (found.mass, found.mass[::-1])
-    ]
+    both = [hockey_stick(*shifted(mass, own), epsilon) for mass in (found.mass, found.mass[::-1])]
     error = (1 + np.exp(np.minimum(epsilon, 700.0))) * found.total_error
     return np.minimum(np.maximum(*both) + error, 1.0)
 

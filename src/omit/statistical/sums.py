@@ -6,8 +6,8 @@ extreme values is the easiest to tell apart, in either direction. Otherwise all 
 tried, or, where these are too many, bounded together by an envelope.
 
 The transform that computes `S` has an absolute error, which is part of every delta returned. Where
-delta is not far above it and `S` is log-concave, the sum is tilted by `epsilon / (v - w)`: this puts
-the mean where the two hypotheses are equally likely up to `e^epsilon`, and the error becomes
+delta is not far above it and `S` is log-concave, the sum is tilted by `epsilon / (v - w)`: this
+puts the mean where the two hypotheses are equally likely up to `e^epsilon`, and the error becomes
 relative.
 """
 
@@ -138,15 +138,14 @@ def sum_curve_of_groups(
         for each, count in others
     ]
     log_concave = all(
-        each.is_log_concave and round(each.step / step) == 1
-        for each, count in others
-        if count > 0
+        each.is_log_concave and round(each.step / step) == 1 for each, count in others if count > 0
     )
     if isinstance(noise, DiscreteGaussian):
         parts.append(noise.part())
     elif noise is not None:
         require_continuous(noise)
     if not any(part.count > 0 for part in parts):
+        assert not isinstance(noise, DiscreteGaussian), "discrete noise is one of the parts"
         return _alone(critical, epsilons, noise, assumption)
     places = np.rint((critical - critical[0]) / step).astype(np.int64)
     if log_concave:
