@@ -81,7 +81,7 @@ def _curves(table: PrintedTable) -> Exhibit:
         f"curves-{table.name}",
         f"Curves of a partition of {table.n:,} entries, p = 1/2",
         "δ over ε for one property asked of every block. The bound grows with the number of "
-        "blocks; the exact curve does not depend on it. Vertical lines are the table's values of ε.",
+        "blocks; the exact curve does not depend on it. Vertical lines are the table's ε.",
         frame,
         figure,
     )
