@@ -547,7 +547,7 @@ def _show_plan(found: "Plan") -> None:
     typer.echo()
     comparisons = [("Theorem 5.1", found.theorem, found.dp_at_theorem)]
     if found.exact is not None:
-        comparisons.append(("exact, same property", found.exact, found.dp_at_exact))
+        comparisons.append(("exact", found.exact, found.dp_at_exact))
     rows = [
         [
             name,
@@ -558,7 +558,7 @@ def _show_plan(found: "Plan") -> None:
         ]
         for name, delta, dp in comparisons
     ]
-    headings = ["δ by", "δ", "queries", "DP, paper's formula", "DP, exact Gaussian"]
+    headings = ["δ by", "δ", "queries", "DP by formula", "DP exactly"]
     _print_table("At the same error, ε and δ", headings, rows)
     typer.echo(f"assuming {found.assumption}")
     if found.exact is None:
