@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit.cli.progress import progress_bar
+
 if TYPE_CHECKING:
     from omit.statistical.added_noise import AddedNoise
     from omit.statistical.distribution import Distribution
@@ -99,9 +101,10 @@ def property_(
 
         if known and drawn:
             curves["nothing known"] = property_curve(n, p, figure_at, noise=added)
-    shown = evaluate(shown_at)
-    if drawn:
-        curves = {**curves, f"{known:,} known" if known else "δ(ε)": evaluate(figure_at)}
+    with progress_bar("evaluating the curve", None):
+        shown = evaluate(shown_at)
+        if drawn:
+            curves = {**curves, f"{known:,} known" if known else "δ(ε)": evaluate(figure_at)}
     _show_curve(f"omit curve property: {title}", shown, json)
     if curves:
         _draw(output, title, curves)
@@ -134,11 +137,13 @@ def sum_(
     width = float(law.values[-1] - law.values[0])
     spread = math.sqrt(max(n - 1 - known, 1) * law.variance) / width
     figure_at, shown_at = _epsilons(epsilon, spread, added, points=40)
-    shown = sum_curve(law, n, shown_at, known=known, noise=added)
+    with progress_bar("summing entries", None):
+        shown = sum_curve(law, n, shown_at, known=known, noise=added)
     title = f"sum of {n:,} entries"
     _show_curve(f"omit curve sum: {title}", shown, json)
     if not (no_figure or json):
-        drawn = sum_curve(law, n, figure_at, known=known, noise=added)
+        with progress_bar("drawing", None):
+            drawn = sum_curve(law, n, figure_at, known=known, noise=added)
         _draw(output, title, {f"{known:,} known" if known else "δ(ε)": drawn})
 
 
@@ -187,10 +192,11 @@ def sample(
             f"got {technique!r}."
         ) from error
     at = epsilon or [0.01, 0.1, 0.5, 1.0]
-    public = way.curve(n, p, at, known=known, rng=np.random.default_rng(seed))
-    columns = {"δ, sample public": public}
-    if known == 0:
-        columns["δ, sample secret"] = way.secret_curve(n, p, at)
+    with progress_bar("averaging over samples", None):
+        public = way.curve(n, p, at, known=known, rng=np.random.default_rng(seed))
+        columns = {"δ, sample public": public}
+        if known == 0:
+            columns["δ, sample secret"] = way.secret_curve(n, p, at)
     if json:
         content = {name: _as_json(each) for name, each in columns.items()}
         typer.echo(json_format.dumps({"command": "curve sample", **content}))

@@ -105,6 +105,9 @@ def _match(printed: float, value: float, decimals: int) -> Match:
     return "rounded" if round(value * scale) == wanted else "differs"
 
 
+_SIGNS = {"truncated": "↓", "rounded": "≈", "exact": "=", "differs": "≠"}
+
+
 def cells(table: PrintedTable) -> list[Cell]:
     """Return every cell of a table, computed anew.
 
@@ -147,7 +150,7 @@ def cell_frame(every: Sequence[Cell]) -> pd.DataFrame:
             "δ found": [f"{cell.found.theorem:.6f}" for cell in every],
             "δ exact": [f"{cell.found.exact:.4g}" for cell in every],
             "#DP printed": [cell.printed_dp for cell in every],
-            "formula": [f"{cell.dp_value:.2f}, {cell.dp_match}" for cell in every],
+            "formula": [f"{cell.dp_value:.2f} {_SIGNS[cell.dp_match]}" for cell in every],
             "#DP exact": [exact_dp(cell)[0] for cell in every],
             "#DP exact, δ exact": [exact_dp(cell)[1] for cell in every],
         }

@@ -48,7 +48,7 @@ def _table(table: PrintedTable, every: list[Cell]) -> Exhibit:
         table.name,
         f"{table.name.replace('-', ' ').capitalize()}: {table.n:,} entries, p = 1/2",
         "Printed beside found. σ and δ (by Theorem 5.1) are printed cut off after four decimals; "
-        "the column of the formula says how the printed #DP was made from it. '#DP exact' is by "
+        "the formula's value became the printed #DP cut off (↓) or rounded (≈). '#DP exact' is by "
         "exact accounting at the δ of Theorem 5.1, the last column at the exact δ.",
         cell_frame(every),
         verdicts=table_verdicts(table.name, every),
@@ -73,7 +73,7 @@ def _curves(table: PrintedTable) -> Exhibit:
     draw_curves(axes, curves, logarithmic=True)
     axes.set_ylim(1e-6, 1)
     for each in table.epsilons:
-        axes.axvline(each, color="0.75", linewidth=0.8, zorder=0)
+        axes.axvline(each, color="0.45", linewidth=0.9, linestyle=":", zorder=1)
     frame = pd.DataFrame(
         {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
     )
@@ -128,6 +128,7 @@ def _counts(every: list[Cell]) -> Exhibit:
     )
     axes.set_xticks([32, 64, 128, 256, 512], ["32", "64", "128", "256", "512"])
     axes.minorticks_off()
+    axes.set_axisbelow(True)
     axes.grid(color="0.9")
     axes.legend(frameon=False, fontsize=9)
     return Exhibit(

@@ -322,6 +322,7 @@ class _Engine:
     ) -> None:
         self.entries, self.blocks, self.analyst, self.epsilon = entries, blocks, analyst, epsilon
         self._laws: dict[tuple[ScoreQuery, Drawn], tuple[int, FloatArray]] = {}
+        self._errors: dict[tuple[ScoreQuery, Drawn], float] = {}
         self._deltas: dict[tuple[ScoreQuery, Drawn], FloatArray] = {}
 
     def others(self, critical: int) -> list[int]:
@@ -371,6 +372,7 @@ class _Engine:
             if any(part.count and len(part.points) > 1 for part in parts):
                 found = lattice_sum(parts)
                 self._laws[key] = start + found.start, found.mass
+                self._errors[key] = found.total_error
             else:
                 self._laws[key] = start, np.ones(1)
         return self._laws[key]
@@ -387,8 +389,8 @@ class _Engine:
                 up, still = np.concatenate([zeros, mass]), np.concatenate([mass, zeros])
                 best = np.maximum(best, hockey_stick(up, still, self.epsilon))
                 best = np.maximum(best, hockey_stick(still, up, self.epsilon))
-            # The transform's error, which is below this for all that can be listed.
-            error = 1e-12 * (1 + np.exp(np.minimum(self.epsilon, 700.0)))
+            wrong = self._errors.get(key, 0.0)
+            error = wrong * (1 + np.exp(np.minimum(self.epsilon, 700.0)))
             self._deltas[key] = np.minimum(best + (error if len(scores) > 1 else 0.0), 1.0)
         return self._deltas[key]
 
