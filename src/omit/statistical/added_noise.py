@@ -30,8 +30,9 @@ from omit.statistical.lattice import Part
 _DEEPEST = 760.0
 _LARGEST_GRID = 2**21
 _USUAL_GRID = 2**17
-# Relative to the tail probabilities that delta is the difference of.
-_CANCELLATION = 1e-14
+# Of the tail probabilities that delta is the difference of, relative to them: what the logarithms
+# of binomial probabilities are wrong by at 10^8 entries, far out, with a margin.
+_TAIL_ERROR = 3e-11
 KINDS = ("laplace", "gaussian", "discrete-gaussian")
 
 
@@ -95,8 +96,10 @@ def require_continuous(noise: Noise) -> None:
 
 def half_line(
     log_mass: FloatArray, shift: float, step: float, noise: Noise, epsilon: FloatArray
-) -> FloatArray:
-    """Return the divergence of the shifted noisy answer from the unshifted, `f` log-concave.
+) -> tuple[FloatArray, FloatArray]:
+    """Return the divergence of the shifted noisy answer from the unshifted, and its error.
+
+    For a log-concave distribution of answers. Where Laplace noise alone is enough, both are 0.
 
     Parameters
     ----------
@@ -120,7 +123,7 @@ def half_line(
         upper = _log_sum(log_mass + _log_density(noise, at - places - shift))
         return upper - _log_sum(log_mass + _log_density(noise, at - places))
 
-    result = np.zeros(len(epsilon))
+    result, error = np.zeros(len(epsilon)), np.zeros(len(epsilon))
     for index, each in enumerate(epsilon):
         if noise.kind == "laplace":
             # Beyond the last answer the ratio is e^(shift / scale), and nowhere is it larger.
@@ -133,19 +136,23 @@ def half_line(
         at = shift / 2
         if log_ratio(at) < each:
             at = float(brentq(lambda x, e=each: log_ratio(x) - e, at, end, xtol=1e-13 * (1 + end)))
-        above = np.exp(log_mass + _log_tail(noise, at - places - shift)).sum()
-        result[index] = (
-            above - math.exp(each) * np.exp(log_mass + _log_tail(noise, at - places)).sum()
-        )
-    return np.maximum(result, 0.0)
+        up = float(np.exp(log_mass + _log_tail(noise, at - places - shift)).sum())
+        still = math.exp(each) * float(np.exp(log_mass + _log_tail(noise, at - places)).sum())
+        result[index] = up - still
+        error[index] = _TAIL_ERROR * (up + still)
+    return np.maximum(result, 0.0), error
 
 
-def half_line_error(shift: float, noise: Noise, epsilon: FloatArray) -> FloatArray:
-    """Return the rounding error of `half_line`: none where Laplace noise alone is enough."""
-    error = _CANCELLATION * (1 + np.exp(np.minimum(epsilon, 700.0)))
-    if noise.kind == "laplace":
-        return np.where(epsilon >= shift / noise.scale, 0.0, error)
-    return error
+def show_noise(noise: AddedNoise) -> str:
+    """Return noise in words.
+
+    Examples
+    --------
+    >>> show_noise(added_noise("laplace", 2.0))
+    'laplace noise of scale 2'
+    """
+    kind = "discrete Gaussian" if isinstance(noise, DiscreteGaussian) else noise.kind
+    return f"{kind} noise of scale {noise.scale:g}"
 
 
 def trapezoid(

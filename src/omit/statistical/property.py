@@ -20,8 +20,8 @@ from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
     half_line,
-    half_line_error,
     require_continuous,
+    show_noise,
 )
 from omit.statistical.binomial import RELATIVE_ERROR, log_pmf, one_less, one_more
 from omit.statistical.distribution import Distribution, property_probability
@@ -78,19 +78,23 @@ def property_curve(
     if isinstance(noise, DiscreteGaussian):
         parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
         return sum_curve_of_groups(
-            parts, (0.0, 1.0), epsilons, noise=noise, assumption=f"{assumption}; {show(noise)}"
+            parts,
+            (0.0, 1.0),
+            epsilons,
+            noise=noise,
+            assumption=f"{assumption}; {show_noise(noise)}",
         )
     require_continuous(noise)
     log_mass = _log_window(others, p)
-    more = half_line(log_mass, 1.0, 1.0, noise, epsilons)
-    less = half_line(log_mass[::-1], 1.0, 1.0, noise, epsilons)
-    error = half_line_error(1.0, noise, epsilons)
+    more, error_more = half_line(log_mass, 1.0, 1.0, noise, epsilons)
+    less, error_less = half_line(log_mass[::-1], 1.0, 1.0, noise, epsilons)
+    error = np.maximum(error_more, error_less)
     return two_directions(
         epsilons,
         more,
         less,
         error,
-        f"{assumption}; {show(noise)}",
+        f"{assumption}; {show_noise(noise)}",
         relative_error=RELATIVE_ERROR,
     )
 
@@ -136,7 +140,7 @@ def grouped_property_curve(
     sizes = ", ".join(f"{size:,} entries with probability {p:g}" for size, p in checked)
     assumption = f"independent entries, {sizes}{_and_known(known)}"
     if noise is not None:
-        assumption += f"; {show(noise)}"
+        assumption += f"; {show_noise(noise)}"
     curves = []
     for index in range(len(checked)) if critical is None else [critical]:
         parts = [
@@ -196,12 +200,6 @@ def _and_known(known: int) -> str:
     if known == 0:
         return ", none known to the adversary"
     return f", {known:,} others known to the adversary"
-
-
-def show(noise: AddedNoise) -> str:
-    """Return noise in words."""
-    kind = "discrete Gaussian" if isinstance(noise, DiscreteGaussian) else noise.kind
-    return f"{kind} noise of scale {noise.scale:g}"
 
 
 def _log_window(trials: int, p: float) -> FloatArray:

@@ -27,8 +27,8 @@ from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
     half_line,
-    half_line_error,
     require_continuous,
+    show_noise,
     trapezoid,
 )
 from omit.statistical.distribution import Distribution
@@ -90,6 +90,8 @@ def sum_curve(
         f"{distribution.values[0]:g} to {distribution.values[-1]:g} with known probabilities, "
         f"{int(count):,} known to the adversary"
     )
+    if noise is not None:
+        assumption += f"; {show_noise(noise)}"
     return sum_curve_of_groups(
         [(distribution, n - 1 - int(count))],
         distribution.values,
@@ -170,8 +172,7 @@ def _alone(
         one = np.ones(len(epsilon))
         return two_directions(epsilon, one, one, 0.0, assumption, pairs=pairs)
     width = float(critical[-1] - critical[0])
-    value = half_line(np.zeros(1), width, 1.0, noise, epsilon)
-    error = half_line_error(width, noise, epsilon)
+    value, error = half_line(np.zeros(1), width, 1.0, noise, epsilon)
     return two_directions(epsilon, value, value, error, assumption, pairs=pairs)
 
 
@@ -199,9 +200,9 @@ def _extremes(
         if isinstance(noise, Noise):
             with np.errstate(divide="ignore"):
                 log_mass = np.log(mass)
-            value = half_line(log_mass, shift * step, step, noise, epsilon)
+            value, wrong = half_line(log_mass, shift * step, step, noise, epsilon)
             deltas.append(value)
-            errors.append(error + half_line_error(shift * step, noise, epsilon))
+            errors.append(error + wrong)
             continue
         value = by_threshold(mass, shift, epsilon, whole.point_error)
         precise = error.copy()
