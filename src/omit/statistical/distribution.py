@@ -7,7 +7,7 @@ values are binned first; the answer is then the sum of the binned values.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,17 +185,3 @@ def _common_step(first: float, second: float, tolerance: float) -> float:
             remainder = 0.0
         first, second = second, remainder
     return first
-
-
-def same_lattice(parts: Sequence[tuple[Distribution, int]]) -> float:
-    """Return the step that all distributions share.
-
-    Raises
-    ------
-    InvalidInput
-        If they have different steps.
-    """
-    steps = [distribution.step for distribution, _ in parts]
-    if max(steps) - min(steps) > 1e-9 * max(steps):
-        raise InvalidInput("Expected all entries on a lattice of the same step; bin them alike.")
-    return steps[0]
