@@ -60,6 +60,32 @@ if TYPE_CHECKING:
     from omit.study.cell import Computation as Computation
     from omit.study.results import read_results as read_results
     from omit.study.run import run_study as run_study
+    from omit.statistical.added_noise import DiscreteGaussian as DiscreteGaussian
+    from omit.statistical.added_noise import added_noise as added_noise
+    from omit.statistical.background import Population as Population
+    from omit.statistical.background import sampled_groups_curve as sampled_groups_curve
+    from omit.statistical.background import sampled_property_curve as sampled_property_curve
+    from omit.statistical.composition import Entries as Entries
+    from omit.statistical.composition import ScoreQuery as ScoreQuery
+    from omit.statistical.composition import ask as ask
+    from omit.statistical.composition import composition_bound as composition_bound
+    from omit.statistical.composition import exact_composition as exact_composition
+    from omit.statistical.composition import worst_of_class as worst_of_class
+    from omit.statistical.distribution import Distribution as Distribution
+    from omit.statistical.guarantee import PrivacyCurve as PrivacyCurve
+    from omit.statistical.guarantee import StatisticalGuarantee as StatisticalGuarantee
+    from omit.statistical.monotone import monotone_curve as monotone_curve
+    from omit.statistical.monotone import order_statistic_curve as order_statistic_curve
+    from omit.statistical.partition import Partition as Partition
+    from omit.statistical.planner import plan as plan
+    from omit.statistical.property import grouped_property_curve as grouped_property_curve
+    from omit.statistical.property import property_curve as property_curve
+    from omit.statistical.sampling import Poisson as Poisson
+    from omit.statistical.sampling import Template as Template
+    from omit.statistical.sampling import WithoutReplacement as WithoutReplacement
+    from omit.statistical.sampling import WithReplacement as WithReplacement
+    from omit.statistical.sums import sum_curve as sum_curve
+    from omit.statistical.sums import sum_curve_of_groups as sum_curve_of_groups
     from omit.utility.compare import Comparison as Comparison
     from omit.utility.compare import compare as compare
     from omit.utility.error import Error as Error
@@ -122,6 +148,48 @@ _HOME = {
     "omit.study.cell": ("Computation",),
     "omit.study.results": ("read_results",),
     "omit.study.run": ("run_study",),
+    "omit.statistical.added_noise": (
+        "DiscreteGaussian",
+        "added_noise",
+    ),
+    "omit.statistical.background": (
+        "Population",
+        "sampled_groups_curve",
+        "sampled_property_curve",
+    ),
+    "omit.statistical.composition": (
+        "Entries",
+        "ScoreQuery",
+        "ask",
+        "composition_bound",
+        "exact_composition",
+        "worst_of_class",
+    ),
+    "omit.statistical.distribution": ("Distribution",),
+    "omit.statistical.guarantee": (
+        "PrivacyCurve",
+        "StatisticalGuarantee",
+    ),
+    "omit.statistical.monotone": (
+        "monotone_curve",
+        "order_statistic_curve",
+    ),
+    "omit.statistical.partition": ("Partition",),
+    "omit.statistical.planner": ("plan",),
+    "omit.statistical.property": (
+        "grouped_property_curve",
+        "property_curve",
+    ),
+    "omit.statistical.sampling": (
+        "Poisson",
+        "Template",
+        "WithReplacement",
+        "WithoutReplacement",
+    ),
+    "omit.statistical.sums": (
+        "sum_curve",
+        "sum_curve_of_groups",
+    ),
     "omit.utility.compare": ("Comparison", "compare"),
     "omit.utility.error": ("Error",),
     "omit.utility.expected": ("expected_error",),

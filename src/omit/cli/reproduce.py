@@ -2,7 +2,8 @@
 
 import typer
 
-from omit.cli.omitting_records import omitting_records
+from omit.cli.reproduce_omitting_records import omitting_records
+from omit.cli.reproduce_statistical import statistical_privacy
 
 app = typer.Typer(
     help="Compute a paper's figures and tables anew, and say what became of its claims.",
@@ -16,3 +17,4 @@ def _reproduce() -> None:
 
 
 app.command("omitting-records")(omitting_records)
+app.command("statistical-privacy")(statistical_privacy)

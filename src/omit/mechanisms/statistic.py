@@ -6,7 +6,7 @@ from abc import ABC
 from typing import ClassVar
 
 from omit.errors import WrongNeighbours
-from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation
+from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation, require_guarantee
 
 
 class ProtectedStatistic(ABC):
@@ -24,7 +24,8 @@ class ProtectedStatistic(ABC):
     """How often the omitting-records paper repeated its experiment with this statistic."""
 
     def require_relation(self, guarantee: Guarantee) -> None:
-        """Refuse a guarantee under a relation for which the noise is not known."""
+        """Refuse what is no DP guarantee, or one under a relation without known noise."""
+        require_guarantee(guarantee)
         if guarantee.neighbours not in self.relations:
             raise WrongNeighbours(
                 f"{self} has no noise for the relation {guarantee.neighbours}; "

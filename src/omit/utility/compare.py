@@ -12,7 +12,7 @@ import numpy as np
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import Unattainable
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
@@ -297,6 +297,7 @@ def compare(
     At (1, 0)-DP under add-remove, Poisson sampling at rate 0.5 multiplies the expected error by
     2.13; nothing tested beats using all records.
     """
+    require_guarantee(guarantee)
     require_fit(data, mechanism, truth, measured_on)
     each = guarantee.per_row(rows_per_person)
     settings = [
