@@ -57,9 +57,6 @@ if TYPE_CHECKING:
     from omit.omissions.stable import StableSuppression as StableSuppression
     from omit.omissions.subsets import PairLoss as PairLoss
     from omit.omissions.subsets import SubsetPair as SubsetPair
-    from omit.study.cell import Computation as Computation
-    from omit.study.results import read_results as read_results
-    from omit.study.run import run_study as run_study
     from omit.statistical.added_noise import DiscreteGaussian as DiscreteGaussian
     from omit.statistical.added_noise import added_noise as added_noise
     from omit.statistical.background import Population as Population
@@ -86,6 +83,9 @@ if TYPE_CHECKING:
     from omit.statistical.sampling import WithReplacement as WithReplacement
     from omit.statistical.sums import sum_curve as sum_curve
     from omit.statistical.sums import sum_curve_of_groups as sum_curve_of_groups
+    from omit.study.cell import Computation as Computation
+    from omit.study.results import read_results as read_results
+    from omit.study.run import run_study as run_study
     from omit.utility.compare import Comparison as Comparison
     from omit.utility.compare import compare as compare
     from omit.utility.error import Error as Error
