@@ -75,7 +75,7 @@ def read(
             column, source = names[position], source.iloc[:, position]
         made = Column.from_values(source, bounds, categories=categories, name=column)
         return replace(made, source="a pandas object")
-    with _opened(source, table) as opened:
+    with opened_table(source, table) as opened:
         position = _position(opened.names, column, opened.label)
         name = opened.names[position]
         require_declaration(name, bounds, categories)
@@ -108,13 +108,21 @@ def _read_registered(
 
 
 @contextmanager
-def _opened(source: Any, table: str | None) -> Iterator[Table]:
+def opened_table(source: Any, table: str | None = None) -> Iterator[Table]:
+    """Give the table that a source is, for as long as the context lasts.
+
+    A registered name gives its file; pandas objects are not tables here.
+    """
     duckdb = sys.modules.get("duckdb")
     if duckdb and isinstance(source, duckdb.DuckDBPyConnection):
         yield connection_table(source, table)
     elif duckdb and isinstance(source, duckdb.DuckDBPyRelation):
         yield relation_table(source)
     elif isinstance(source, str | Path):
+        if isinstance(source, str) and source in DATASETS and table is None:
+            with DATASETS[source].path() as path, file_table(path) as opened:
+                yield opened
+            return
         path = Path(os.path.expanduser(source))
         if isinstance(source, str) and path.name == source and not path.suffix:
             dataset(source)  # raises: a bare word is a name, and this one is not registered

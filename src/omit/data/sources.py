@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,32 @@ class Table:
         values = np.ma.getdata(result["value"])
         values[np.ma.getmaskarray(result["value"])] = np.nan if number else None
         return values, np.asarray(result["records"], dtype=np.int64)
+
+    def cross_tally(self, expressions: Sequence[str]) -> tuple[list[AnyArray], IntArray]:
+        """Return the distinct combinations of several expressions, and how many records have each.
+
+        Every expression is SQL over the relation's own columns and gives text or NULL; the
+        combinations come as one array of texts, with None for NULL, for each expression.
+        """
+        named = ", ".join(f"{each} AS e{place}" for place, each in enumerate(expressions))
+        keys = ", ".join(f"e{place}" for place in range(len(expressions)))
+        with _explained(self.label):
+            result = (
+                self.relation.project(named)
+                .aggregate(f"{keys}, count(*) AS records", keys)
+                .fetchnumpy()
+            )
+        combinations = []
+        for place in range(len(expressions)):
+            values = np.ma.getdata(result[f"e{place}"]).astype(object)
+            values[np.ma.getmaskarray(result[f"e{place}"])] = None
+            combinations.append(values)
+        return combinations, np.asarray(result["records"], dtype=np.int64)
+
+    def column_sql(self, position: int) -> tuple[str, bool]:
+        """Return a column as SQL, and whether it holds numbers."""
+        is_number = _NUMBERS.fullmatch(self.relation.types[position].id) is not None
+        return _quoted(self.relation.columns[position]), is_number
 
 
 @contextmanager
@@ -154,7 +180,7 @@ def connection_table(
     return Table(f"table {chosen!r}{where}", tuple(relation.columns), relation)
 
 
-def relation_table(relation: DuckDBPyRelation) -> Table:
+def relation_table(relation: DuckDBPyRelation, label: str = "the relation") -> Table:
     """Return a DuckDB relation as a table.
 
     Examples
@@ -163,8 +189,8 @@ def relation_table(relation: DuckDBPyRelation) -> Table:
     >>> relation_table(duckdb.sql("SELECT 39 AS age")).names
     ('age',)
     """
-    with _explained("the relation"):
-        return Table("the relation", tuple(relation.columns), relation)
+    with _explained(label):
+        return Table(label, tuple(relation.columns), relation)
 
 
 def _open_file(connection: DuckDBPyConnection, path: Path) -> Table:
