@@ -28,7 +28,7 @@ from omit.guarantee import Guarantee
 from tests.disclosure.enumeration import hockey_stick, product
 
 COUNTS = [0, 1, 2, 5, 40]
-TABLE = CountTable((Attribute("kind", tuple("abcde")),), COUNTS)
+TABLE = CountTable((Attribute("kind", tuple("abcde")),), np.array(COUNTS))
 
 
 @pytest.mark.parametrize("at", [0.0, 0.2, 0.7, 1.0, 1.5])
@@ -84,7 +84,7 @@ def test_laplace_errors_are_integrals_over_the_noise() -> None:
     for place, x in enumerate(COUNTS):
 
         def moment(power: float, x: int = x) -> float:
-            return sum(
+            return math.fsum(
                 integrate.quad(
                     lambda z: (
                         abs(max(0.0, x + z) - x) ** power

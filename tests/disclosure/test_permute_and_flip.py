@@ -90,7 +90,7 @@ def test_donors_are_chosen_with_their_exact_frequencies(textbook: bool) -> None:
     """Six chi-square tests at level 1e-6 each."""
     rng, runs, epsilon = np.random.default_rng(11), 4000, 3.0
     choose = textbook_donors if textbook else choose_donors
-    drawn = np.array([choose(RECORDS, [0], epsilon, rng) for _ in range(runs)])  # type: ignore[operator]
+    drawn = np.array([choose(RECORDS, [0], epsilon, rng) for _ in range(runs)])
     rest = RECORDS[:, 1:]
     for own in range(len(RECORDS)):
         others = np.array([each for each in range(len(RECORDS)) if each != own])

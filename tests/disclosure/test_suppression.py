@@ -104,7 +104,7 @@ def test_deterministic_suppression_shows_two_neighbours_with_different_answers()
     kinds = Attribute("kind", ("a", "b"))
     rng = np.random.default_rng(0)
     shown = [
-        mechanism.release(CountTable((kinds,), counts), rng)
+        mechanism.release(CountTable((kinds,), np.array(counts)), rng)
         for counts in (pair.cells, pair.neighbour)
     ]
     assert (shown[0] != shown[1]).any()
@@ -120,7 +120,7 @@ def test_nothing_can_be_told_apart_where_every_count_is_suppressed() -> None:
 @pytest.mark.parametrize("zeros_kept", [False, True])
 def test_errors_in_closed_form_are_those_of_the_law(zeros_kept: bool) -> None:
     counts = [0, 1, 2, 3, 5, 6, 7, 30]
-    table = CountTable((Attribute("kind", tuple("abcdefgh")),), counts)
+    table = CountTable((Attribute("kind", tuple("abcdefgh")),), np.array(counts))
     errors = RandomisedCellSuppression(7, zeros_kept, 0.8).errors(table)
     for place, x in enumerate(counts):
         law = cell_law(7, 0.8, zeros_kept, x)
@@ -134,7 +134,7 @@ def test_errors_in_closed_form_are_those_of_the_law(zeros_kept: bool) -> None:
 
 def test_draws_have_the_closed_form_mean() -> None:
     """False alarms: 8 cells at 5 standard errors, below 1e-5."""
-    table = CountTable((Attribute("kind", tuple("abcdefgh")),), [0, 1, 2, 3, 5, 6, 7, 30])
+    table = CountTable((Attribute("kind", tuple("abcdefgh")),), np.array([0, 1, 2, 3, 5, 6, 7, 30]))
     mechanism = RandomisedCellSuppression(6, True, 0.5)
     draws = mechanism.release(table, np.random.default_rng(3), 20_000)
     errors = mechanism.errors(table)

@@ -112,14 +112,14 @@ def hockey_stick(first: FloatArray, second: FloatArray, factor: float) -> float:
     `first[row, answer]` and `second[row, answer]` are the rows' laws under two databases.
     """
     rows, answers = first.shape
-    total = 0.0
+    total: float = 0.0
     digits = np.zeros(rows, dtype=np.int64)
     p = np.ones(rows + 1)
     q = np.ones(rows + 1)
     depth = 0
     while depth >= 0:
         if depth == rows:
-            total += max(0.0, p[rows] - factor * q[rows])
+            total += max(0.0, float(p[rows] - factor * q[rows]))
             depth -= 1
             continue
         if digits[depth] == answers:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 
 _TAIL = 12.5  # e^(-12.5²/2) < 1e-33
@@ -32,7 +32,7 @@ def half_law(variance: float) -> FloatArray:
     z = np.arange(reach + 1, dtype=np.float64)
     weights = np.exp(-(z**2) / (2 * variance))
     total = weights[0] + 2 * math.fsum(weights[:0:-1].tolist())
-    return weights / total
+    return as_array(weights / total)
 
 
 def draw_discrete_gaussian(

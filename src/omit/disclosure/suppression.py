@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
@@ -51,7 +51,7 @@ class CellSuppression(TableMechanism):
     --------
     >>> from omit.disclosure.attributes import Attribute
     >>> sex = Attribute("sex", ("F", "M"))
-    >>> CellSuppression(6).release(CountTable((sex,), [20, 2]), np.random.default_rng(0))
+    >>> CellSuppression(6).release(CountTable((sex,), np.array([20, 2])), np.random.default_rng(0))
     array([[20.,  3.]])
     >>> print(CellSuppression(6).guarantee(Universe((sex,), records=22)))
     no guarantee: no (ε, δ) with δ < 1: the same table always gives the same answer, and neighbours
@@ -87,8 +87,8 @@ class CellSuppression(TableMechanism):
         x = as_array(counts)
         return np.where(self._untouched(x), 0.0, (x < self.threshold).astype(float))
 
-    def _untouched(self, x: FloatArray) -> FloatArray:
-        return (x == 0) & self.zeros_kept  # type: ignore[return-value]
+    def _untouched(self, x: FloatArray) -> NDArray[np.bool_]:
+        return np.asarray((x == 0) & self.zeros_kept)
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return why there is none, with two neighbouring tables that give different answers."""
@@ -233,7 +233,7 @@ class RandomisedCellSuppression(CellSuppression):
         """Return released counts, one row for each run."""
         x = as_array(table.flat)
         suppressed = x + self.noise.draw(rng, (runs, len(x))) < self.threshold
-        suppressed &= ~np.asarray(self._untouched(x), dtype=bool)
+        suppressed &= ~self._untouched(x)
         return np.where(suppressed, float(self.imputed), x)
 
 

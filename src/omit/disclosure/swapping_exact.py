@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
 from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, ExactDelta
@@ -225,4 +225,4 @@ def _row_laws(rate: float, donors: FloatArray, labels: tuple[int, ...], answers:
     """Return for every row the law of the label it is released with."""
     own = np.eye(answers)[list(labels)]
     swapped = donors @ own
-    return rate * swapped + (1 - rate * donors.sum(axis=1, keepdims=True)) * own
+    return as_array(rate * swapped + (1 - rate * donors.sum(axis=1, keepdims=True)) * own)

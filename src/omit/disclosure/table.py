@@ -96,7 +96,7 @@ class CountTable:
     Examples
     --------
     >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
-    >>> table = CountTable((sex, town), [[5, 0, 2], [1, 3, 0]])
+    >>> table = CountTable((sex, town), np.array([[5, 0, 2], [1, 3, 0]]))
     >>> table
     CountTable(sex x town: 11 records in 6 cells, 2 of them empty)
     >>> table.marginal(["sex"])
