@@ -47,6 +47,8 @@ class SwapWitness:
     seen: str
 
     def __str__(self) -> str:
+        if "any" in self.quasi_identifiers:
+            return f"records that {self.seen}"
         return (
             f"records with quasi-identifiers {', '.join(self.quasi_identifiers)} or "
             f"{', '.join(self.neighbour)}: {self.seen}"
@@ -71,7 +73,8 @@ def swapping_guarantee(
             ("any",) * min(universe.records, 3),
             ("any",) * min(universe.records, 3),
             (),
-            f"all have {other.name} = {other.categories[0]}, or one has {other.categories[1]}, "
+            f"all have {other.name} = {other.categories[0]}, or of which one has "
+            f"{other.categories[1]}, "
             "which the release shows.",
         )
         names = ", ".join(each.name for each in kept)

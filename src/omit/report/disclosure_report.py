@@ -92,8 +92,8 @@ def _guarantees(assessment: Assessment) -> str:
 def _groups(assessment: Assessment) -> str:
     first = assessment.rows[0].groups
     headings = (
-        assessment.group, "records", "cells",
-        *(row.mechanism.key for row in assessment.rows),
+        assessment.group, "records",
+        *(row.mechanism.key.replace("randomised", "rand.") for row in assessment.rows),
     )  # fmt: skip
     rows = []
     for place in range(len(first)):
@@ -102,7 +102,6 @@ def _groups(assessment: Assessment) -> str:
             (
                 str(line.iloc[0]),
                 f"{line['records']:,}",
-                f"{line['cells']:,}",
                 *(
                     f"{row.groups.iloc[place]['error per 100 records']:,.1f}"
                     for row in assessment.rows
