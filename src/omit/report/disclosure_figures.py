@@ -75,6 +75,7 @@ def subgroup_maps(found: Sequence[Subgroup]) -> Figure:
             vmax=limit,
             extent=(0.5, 12.5, -0.5, 9.5),
         )
+        _signs(axes, each.change, limit)
         x = np.array([1.0, 12.0])
         axes.plot(x, each.true_line[0] + each.true_line[1] * x, "k-", lw=1.6, label="data")
         axes.plot(x, each.line[0] + each.line[1] * x, "k--", lw=1.6, label="release")
@@ -90,6 +91,17 @@ def subgroup_maps(found: Sequence[Subgroup]) -> Figure:
     return figure
 
 
+def _signs(axes: Axes, change: np.ndarray, limit: float) -> None:
+    """Mark large changes by their sign, which the colours do not show in grey."""
+    for education, decile in zip(*np.nonzero(np.abs(change) > limit / 6), strict=True):
+        sign = "+" if change[education, decile] > 0 else "−"
+        strong = abs(change[education, decile]) > limit / 2
+        axes.text(
+            education + 1, decile, sign, ha="center", va="center", fontsize=8,
+            color="white" if strong else "black",
+        )  # fmt: skip
+
+
 def accuracies(found: pd.DataFrame) -> Figure:
     """Return Figure 4: accuracy over epsilon, one line for each mechanism."""
     from matplotlib.figure import Figure
@@ -99,7 +111,7 @@ def accuracies(found: pd.DataFrame) -> Figure:
     for place, (name, part) in enumerate(found.groupby("mechanism", sort=False)):
         _line(axes, part["epsilon"], part["accuracy"], place, str(name))
     axes.axhline(found["baseline"].iloc[0], color="0.6", linewidth=3, zorder=0)
-    axes.text(4.2, found["baseline"].iloc[0], "unprotected", va="center", fontsize=9)
+    axes.text(4.2, found["baseline"].iloc[0], "unprotected", va="bottom", fontsize=9)
     _epsilon_axis(axes)
     axes.set_xlim(0.45, 6.5)
     axes.set_ylabel("records classified right, %")
@@ -122,7 +134,8 @@ def matches(found: pd.DataFrame) -> Figure:
         axes.set_title({"nist-ma": "Massachusetts", "nist-tx": "Texas"}[str(name)], fontsize=11)
         axes.set_ylim(0, None)
     panels[0].set_ylabel("unique exact matches, % of records")
-    panels[0].legend(frameon=False, fontsize=9, loc="center left")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     return figure
 
 
