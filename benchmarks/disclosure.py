@@ -1,8 +1,8 @@
 """How fast disclosure control is assessed, as ratios to textbook loops in the same run.
 
-Run with `python benchmarks/disclosure.py`, with OMIT_DATA set, on one core. The textbook loop looks at
-all other records for every record, in a random order, and flips a coin for each (vectorised by numpy
-over the other records); it is timed on some of the records and scaled to all of them.
+Run with `python benchmarks/disclosure.py`, with OMIT_DATA set, on one core. The textbook loop looks
+at all other records for every record, in a random order, and flips a coin for each (vectorised by
+numpy over the other records); it is timed on some of the records and scaled to all of them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main() -> None:
     seconds = best(lambda: swapping.bias_and_variance(large), 1)
     print(f"bias and variance of 100,000 cells ({large.size:,} records), swapping: {seconds:.2f} s")
     seconds = best(lambda: swapping.errors(large), 1)
-    print(f"all errors of 100,000 cells, swapping: {seconds:.2f} s")
+    print(f"the same with expected absolute errors (convolutions), swapping: {seconds:.2f} s")
 
 
 if __name__ == "__main__":

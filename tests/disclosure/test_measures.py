@@ -176,6 +176,6 @@ def test_bad_questions_about_a_table_are_refused() -> None:
         ({"delta": 1.0}, "delta=1.0"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            assess(table, 1.0, **options)  # type: ignore[arg-type]
+            assess(table, 1.0, **options)
     with pytest.raises(InvalidInput, match="above 0"):
         assess(table, 0.0)

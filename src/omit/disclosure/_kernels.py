@@ -88,24 +88,6 @@ def donors_in_order(
 
 
 @numba.njit(cache=True)
-def level_sums(profiles: IntArray, counts: FloatArray) -> FloatArray:
-    """Return for every profile, level and quasi-identifier how many records there are.
-
-    `counts` has a row for every profile and a column for every combination of quasi-identifiers.
-    """
-    kinds, width = profiles.shape
-    sums = np.zeros((kinds, width + 1, counts.shape[1]))
-    for kind in range(kinds):
-        for other in range(kind, kinds):
-            level = _mismatches(profiles, kind, other)
-            for quasi in range(counts.shape[1]):
-                sums[kind, level, quasi] += counts[other, quasi]
-                if other != kind:
-                    sums[other, level, quasi] += counts[kind, quasi]
-    return sums
-
-
-@numba.njit(cache=True)
 def hockey_stick(first: FloatArray, second: FloatArray, factor: float) -> float:
     """Return the sum of max(0, P - factor Q) over all answers of independent rows.
 

@@ -113,11 +113,9 @@ class Swapping(TableMechanism):
     def law(self, table: CountTable) -> SwapLaw:
         """Return what happens to the records of every occupied cell."""
         matrix, positions, profiles = _profiles(table, self.quasi_identifiers)
-        from omit.disclosure._kernels import level_sums
-
-        used = np.flatnonzero(matrix.sum(axis=1))
-        matrix, positions, profiles = matrix[used], positions[used], profiles[used]
-        sums = level_sums(np.ascontiguousarray(profiles), as_array(matrix))
+        quasi_places = chosen(table.attributes, self.quasi_identifiers, "quasi-identifier")
+        sizes = [n for place, n in enumerate(table.shape) if place not in quasi_places]
+        sums = level_sums(matrix, sizes)
         rows, quasi = np.nonzero(matrix)
         candidates = sums[rows]  # (occupied cells, levels, combinations)
         index = np.arange(len(rows))
@@ -234,7 +232,9 @@ class RandomisedSwapping(Swapping):
         numbers = candidates.sum(axis=2)
         width = max(1, numbers.shape[1] - 1)
         acceptance = np.exp(-self.epsilon / 2 * np.arange(numbers.shape[1]) / width)
-        by_level = level_probabilities(numbers, acceptance)
+        # Cells of one profile have the same numbers: each choice is computed once.
+        different, which = np.unique(numbers, axis=0, return_inverse=True)
+        by_level = level_probabilities(different, acceptance)[which.reshape(-1)]
         per_record = np.divide(by_level, numbers, out=np.zeros_like(by_level), where=numbers > 0)
         return as_array(np.einsum("cl,clq->cq", per_record, candidates))
 
@@ -259,6 +259,27 @@ def _profiles(
     sizes = [table.shape[place] for place in rest] or [1]
     profiles = np.stack(np.unravel_index(np.arange(len(counts)), sizes), axis=1)
     return counts, positions, profiles.astype(np.int64) if rest else profiles[:, :0].astype(int)
+
+
+def level_sums(counts: IntArray, sizes: Sequence[int]) -> FloatArray:
+    """Return for every profile, level and quasi-identifier how many records there are.
+
+    The level is the number of attributes in which two profiles differ. Attributes are taken one
+    at a time: a record either agrees in the next one, or differs and is one level up.
+
+    Examples
+    --------
+    >>> level_sums(np.array([[3], [5]]), [2])[:, :, 0]
+    array([[3., 5.],
+           [5., 3.]])
+    """
+    levels = len(sizes) + 1
+    sums = np.zeros((levels, *sizes, counts.shape[1]))
+    sums[0] = counts.reshape(*sizes, counts.shape[1])
+    for axis in range(1, levels):
+        differing = sums.sum(axis=axis, keepdims=True) - sums
+        sums[1:] += differing[:-1]
+    return np.moveaxis(sums.reshape(levels, -1, counts.shape[1]), 0, 1)
 
 
 def _first(

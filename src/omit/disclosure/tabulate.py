@@ -113,7 +113,8 @@ def _tabulate(
         else _declared(name, opened, domains, known)
         for name in names
     ]
-    require_holdable([each for each in declared if each is not None])
+    if None not in declared:
+        require_holdable([each for each in declared if each is not None])
     expressions = [_expression(name, opened, derivations, absent) for name in names]
     combinations, counts = opened.cross_tally(expressions)
     kept = np.ones(len(counts), dtype=bool)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
@@ -18,7 +19,7 @@ from omit.disclosure.table import CountTable
 from omit.errors import InvalidInput
 
 
-def logistic_accuracy(table: CountTable, released: FloatArray, target: str) -> float:
+def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> float:
     """Return the share of the original records whose category is predicted right, in %.
 
     A logistic regression is fitted to the released table, with one indicator for every category of
@@ -76,7 +77,7 @@ def _design(table: CountTable, target: int) -> tuple[FloatArray, IntArray]:
 
 
 def two_way(
-    table: CountTable, counts: FloatArray, rows: str, columns: str, where: dict[str, str]
+    table: CountTable, counts: ArrayLike, rows: str, columns: str, where: dict[str, str]
 ) -> FloatArray:
     """Return a two-way marginal of released counts within a group, such as white men.
 
@@ -104,7 +105,7 @@ def two_way(
 
 
 def regression_line(
-    counts: FloatArray, x: Sequence[float], y: Sequence[float]
+    counts: ArrayLike, x: Sequence[float], y: Sequence[float]
 ) -> tuple[float, float]:
     """Return intercept and slope of y on x by least squares, for counts over a grid of x and y.
 
