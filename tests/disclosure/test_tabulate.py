@@ -130,6 +130,14 @@ def test_counts_must_fit_and_there_must_be_records() -> None:
         Universe((sex,), records=10, largest_count=4)
 
 
+def test_a_declared_largest_count_must_cover_the_table() -> None:
+    table = CountTable((Attribute("sex", ("F", "M")),), np.array([3, 8]))
+    assert table.universe(9).largest_count == 9
+    assert table.universe().largest_count == 11, "the number of records, not the largest count"
+    with pytest.raises(InvalidInput, match="above the declared largest_count=7"):
+        table.universe(7)
+
+
 def test_an_empty_group_is_refused() -> None:
     table = CountTable((Attribute("sex", ("F", "M")),), np.array([3, 0]))
     with pytest.raises(InvalidInput, match="sex = M is empty"):

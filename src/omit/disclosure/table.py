@@ -175,7 +175,18 @@ class CountTable:
         return (*said, *self.remarks)
 
     def universe(self, largest_count: int | None = None) -> Universe:
-        """Return what is public about the table; `largest_count` is declared, never observed."""
+        """Return what is public about the table; `largest_count` is declared, never observed.
+
+        Raises
+        ------
+        InvalidInput
+            If some count is above the declared largest one: no guarantee would cover the table.
+        """
+        if largest_count is not None and largest_count < self.counts.max():
+            raise InvalidInput(
+                f"The table holds a count above the declared largest_count={largest_count}, so no "
+                "guarantee for such tables covers it; declare a larger one."
+            )
         return Universe(self.attributes, self.size, largest_count or self.size)
 
     def marginal(self, names: Sequence[str]) -> IntArray:

@@ -33,7 +33,7 @@ PAPER = Paper(
     "disclosure-control",
     "Finding ε and δ of Statistical Disclosure Control Systems",
     "S. Das, K. Zhu, C. Task, P. Van Hentenryck and F. Fioretto, 'Finding ε and δ of Statistical "
-    "Disclosure Control Systems', AAAI 2024.",
+    "Disclosure Control Systems'.",
 )
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 THRESHOLD, RATE, RUNS = 6, 0.25, 200
