@@ -27,7 +27,8 @@ def test_the_table_shows_every_mechanism_and_the_warning(omit_command: Omit) -> 
 
 
 def test_json_says_the_same_to_programs(omit_command: Omit) -> None:
-    content = json.loads(omit_command(f"{QUESTION} --epsilon 0.5 --json").out)
+    content = json.loads(omit_command(f"{QUESTION} --epsilon 0.5 --paper-runs 50 --json").out)
+    assert content["rows"][0]["estimated"]["bias"] > content["rows"][0]["bias"]
     assert content["records"] == 32561
     assert content["rows"][0]["delta"] == 0
     assert content["rows"][3]["delta"] is None
@@ -36,9 +37,19 @@ def test_json_says_the_same_to_programs(omit_command: Omit) -> None:
 
 def test_the_report_is_one_file(omit_command: Omit, tmp_path: Path) -> None:
     file = tmp_path / "new" / "table.html"
-    assert omit_command(f"{QUESTION} --report {file} --margin race,sex --margin income").code == 0
+    assert (
+        omit_command(
+            f"{QUESTION} --report {file} --paper-runs 9 --margin race,sex --margin income"
+        ).code
+        == 0
+    )
     page = file.read_text(encoding="utf-8")
-    for words in ("Who bears the error", "Published bounds beside the truth", "Guarantees", "<svg"):
+    for words in (
+        "Who bears the error",
+        "Published bounds beside the truth",
+        "Estimated from runs",
+        "<svg",
+    ):
         assert words in page
     assert [path.name for path in file.parent.iterdir()] == ["table.html"]
 
@@ -65,6 +76,7 @@ def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str])
         f"{QUESTION} --group town",
         f"{QUESTION} --margin town",
         f"{QUESTION} --largest-count 5",
+        f"{QUESTION} --paper-runs 0",
         f"{QUESTION} --domain sex=Female",
         f"{QUESTION} --domain sex",
         f"{QUESTION} --derive nonsense",

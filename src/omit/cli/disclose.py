@@ -56,6 +56,9 @@ def disclose(
     largest_count: Annotated[
         int | None, typer.Option(help="Declared largest count of a cell (B).")
     ] = None,
+    paper_runs: Annotated[
+        int | None, typer.Option(help="Also estimate errors from so many runs (the paper: 200).")
+    ] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
     seed: Annotated[int, typer.Option(help="Of the releases that are drawn.")] = 0,
     report: Annotated[
@@ -92,6 +95,7 @@ def disclose(
             group=group,
             margins=None if margin is None else [_names(each) for each in margin],
             largest_count=largest_count,
+            paper_runs=paper_runs,
             seed=int(_validate.epsilon(seed, "seed")),
             advance=advance,
         )

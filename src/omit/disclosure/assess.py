@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from omit.disclosure.measures import (
     group_errors,
     measures_of,
     published_bounds,
+    simulated_measures,
     suppressed_intervals,
     unique_exact_matches,
 )
@@ -56,6 +57,7 @@ class Row:
     unique_matches: float
     groups: pd.DataFrame
     quasi_identifiers_only: Guarantee | NoGuarantee | None = None
+    estimated: Measures | None = None
 
     def to_record(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -73,6 +75,7 @@ class Row:
             "bias": self.measures.bias,
             "fairness": self.measures.fairness,
             "largest_variance": self.measures.variance,
+            "estimated": None if self.estimated is None else asdict(self.estimated),
             "published_bounds": self.bounds,
             "k_anonymity": self.shown.k_anonymity,
             "unique_cells": self.shown.unique,
@@ -144,7 +147,7 @@ class Assessment:
             "neighbours": str(REPLACE),
             "threshold": self.threshold,
             "largest_count": self.largest_count,
-            "original": vars(self.original) | {},
+            "original": asdict(self.original),
             "rows": [row.to_record() for row in self.rows],
             "margins": [list(each) for each in self.margins],
             "suppressed": None if found is None else len(found),
@@ -182,6 +185,7 @@ def assess(
     group: str | None = None,
     margins: Sequence[Sequence[str]] | None = None,
     largest_count: int | None = None,
+    paper_runs: int | None = None,
     seed: int = 0,
     advance: Callable[..., None] | None = None,
 ) -> Assessment:
@@ -203,6 +207,8 @@ def assess(
         Published margins, for the intervals of suppressed cells; by default one per attribute.
     largest_count : int, optional
         The largest count a cell can have, declared; by default the number of records.
+    paper_runs : int, optional
+        Estimate the errors from so many runs too, as the paper does with 200.
     seed : int
         Of the releases on which unique matches are counted.
 
@@ -223,6 +229,8 @@ def assess(
     given = [[name] for name in table.names] if margins is None else margins
     for each in given:
         chosen(table.attributes, list(each), "margin's attribute")
+    if paper_runs is not None:
+        _validate.positive_integer("paper_runs", paper_runs)
     universe = table.universe(largest_count)
     mechanisms = default_mechanisms(epsilon, delta, threshold, rate, quasi)
     rng = np.random.default_rng(seed)
@@ -243,6 +251,9 @@ def assess(
                 mechanism.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
                 if isinstance(mechanism, Swapping)
                 else None,
+                None
+                if paper_runs is None
+                else simulated_measures(mechanism, table, rng, paper_runs),
             )
         )
         if advance is not None:

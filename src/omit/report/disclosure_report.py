@@ -41,6 +41,7 @@ def disclosure_report(assessment: Assessment) -> str:
         _shown(assessment),
         _intervals(assessment),
         _bounds(assessment),
+        _estimates(assessment),
         "<h2>What was assumed</h2><ul>"
         + "".join(f"<li>{escape(note)}</li>" for note in assessment.notes if note != WARNING)
         + f"<li>Two databases are neighbours if {escape(REPLACE.meaning)}.</li></ul>",
@@ -141,6 +142,26 @@ def _intervals(assessment: Assessment) -> str:
         f"the other cells can compute {lost:,} of them exactly; the others are pinned to "
         f"{width.median():.0f} possible values in the median. A cell that can be computed is not "
         "protected.</p>"
+    )
+
+
+def _estimates(assessment: Assessment) -> str:
+    rows = [
+        (
+            str(row.mechanism),
+            f"{row.measures.bias:,.1f}", f"{row.estimated.bias:,.1f}",
+            f"{row.measures.fairness:,.2f}", f"{row.estimated.fairness:,.2f}",
+        )
+        for row in assessment.rows
+        if row.estimated is not None
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    headings = ("mechanism", "bias, exact", "from runs", "fairness, exact", "from runs")
+    return (
+        "<h2>Estimated from runs, as in the literature</h2>"
+        + html_table(headings, rows, ("", *["number"] * 4))
+        + "<p>Noisy estimates of biases overstate their absolute sum and their range.</p>"
     )
 
 
