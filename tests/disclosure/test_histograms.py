@@ -173,5 +173,7 @@ def test_no_noise_reaches_epsilon_zero_and_gaussian_noise_needs_delta() -> None:
             kind(0.0)
     with pytest.raises(InvalidInput, match="delta > 0"):
         DiscreteGaussianHistogram.calibrated(Guarantee(1.0, 0.0, "replace"))
+    with pytest.raises(InvalidInput, match="too large to compute"):
+        DiscreteGaussianHistogram.calibrated(Guarantee(1e-9, 1e-6, "replace"))
     with pytest.raises(InvalidInput, match="variance"):
         DiscreteGaussianHistogram(Fraction(0))

@@ -142,6 +142,13 @@ def test_draws_have_the_closed_form_mean() -> None:
     assert (np.abs(draws.mean(axis=0) - table.flat - errors.bias) <= tolerance).all()
 
 
+def test_a_huge_epsilon_is_no_trouble() -> None:
+    mechanism = RandomisedCellSuppression(40, zeros_kept=False, epsilon=500.0)
+    exact = mechanism.exact_delta(500.0, universe(3, 200))
+    assert exact.delta == 1.0
+    assert exact.log_shortfall < -1000
+
+
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(InvalidInput, match="k=0"):
         CellSuppression(0)

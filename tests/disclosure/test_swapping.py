@@ -239,6 +239,12 @@ def test_a_guarantee_under_replace_holds_for_quasi_identifiers_too() -> None:
     )
 
 
+def test_a_huge_epsilon_chooses_the_nearest() -> None:
+    nearest = Swapping(("race",), 0.4).errors(TABLE).bias
+    huge = RandomisedSwapping(("race",), 0.4, epsilon=1e5).errors(TABLE).bias
+    np.testing.assert_allclose(huge, nearest, atol=1e-12)
+
+
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(InvalidInput, match=r"rate=1.5 in \[0, 1\]"):
         Swapping(("race",), rate=1.5)

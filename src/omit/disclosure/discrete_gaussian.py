@@ -15,7 +15,9 @@ import numpy as np
 
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
+from omit.errors import InvalidInput
 
+_LARGEST_VARIANCE = 1e11
 _TAIL = 12.5  # e^(-12.5²/2) < 1e-33
 
 
@@ -28,6 +30,11 @@ def half_law(variance: float) -> FloatArray:
     >>> round(float(law[0] + 2 * law[1:].sum()), 12)
     1.0
     """
+    if variance > _LARGEST_VARIANCE:
+        raise InvalidInput(
+            f"Discrete Gaussian noise of variance {variance:.3g} is too large to compute with; up "
+            f"to {_LARGEST_VARIANCE:.0e} works: take a larger epsilon or delta, or delta = 0."
+        )
     reach = math.ceil(_TAIL * math.sqrt(variance)) + 2
     z = np.arange(reach + 1, dtype=np.float64)
     weights = np.exp(-(z**2) / (2 * variance))

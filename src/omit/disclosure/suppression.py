@@ -222,8 +222,9 @@ class RandomisedCellSuppression(CellSuppression):
         """Return the answers a cell with x records can give, with their log probabilities."""
         if (x == 0 and self.zeros_kept) or x == self.imputed:
             return {x: 0.0}
-        log_p = self.log_suppress_probability(x)
-        return {self.imputed: log_p, x: math.log(-math.expm1(log_p))}
+        z = (self.threshold - x) * self.epsilon / 2
+        log_shown = math.log(0.5) - z if z >= 0 else math.log1p(-0.5 * math.exp(z))
+        return {self.imputed: self.log_suppress_probability(x), x: log_shown}
 
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells: the bias is (⌊k/2⌋ - x) times the probability."""

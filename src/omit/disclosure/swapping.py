@@ -231,9 +231,11 @@ class RandomisedSwapping(Swapping):
     def _donor_chances(self, candidates: FloatArray) -> FloatArray:
         numbers = candidates.sum(axis=2)
         width = max(1, numbers.shape[1] - 1)
-        acceptance = np.exp(-self.epsilon / 2 * np.arange(numbers.shape[1]) / width)
         # Cells of one profile have the same numbers: each choice is computed once.
         different, which = np.unique(numbers, axis=0, return_inverse=True)
+        nearest = (different > 0).argmax(axis=1, keepdims=True)
+        farther = np.maximum(0, np.arange(numbers.shape[1]) - nearest)
+        acceptance = np.exp(-self.epsilon / 2 * farther / width)
         by_level = level_probabilities(different, acceptance)[which.reshape(-1)]
         per_record = np.divide(by_level, numbers, out=np.zeros_like(by_level), where=numbers > 0)
         return as_array(np.einsum("cl,clq->cq", per_record, candidates))
