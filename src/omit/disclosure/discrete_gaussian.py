@@ -17,7 +17,7 @@ from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.errors import InvalidInput
 
-_LARGEST_VARIANCE = 1e11
+_LARGEST_VARIANCE = 1e9
 _TAIL = 12.5  # e^(-12.5²/2) < 1e-33
 
 
