@@ -2,6 +2,7 @@
 
 import typer
 
+from omit.cli.reproduce_disclosure import disclosure_control
 from omit.cli.reproduce_omitting_records import omitting_records
 from omit.cli.reproduce_statistical import statistical_privacy
 
@@ -18,3 +19,4 @@ def _reproduce() -> None:
 
 app.command("omitting-records")(omitting_records)
 app.command("statistical-privacy")(statistical_privacy)
+app.command("disclosure-control")(disclosure_control)
