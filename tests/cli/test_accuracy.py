@@ -202,3 +202,72 @@ def test_every_noise_that_is_offered_exists() -> None:
     for noise in accuracy.NOISES["mode"]:
         NoisyMode(noise=noise)  # type: ignore[arg-type]
     assert set(accuracy.NOISES) == set(accuracy.STATISTICS)
+
+
+@pytest.mark.parametrize("statistic", ["kmeans", "kmedian"])
+def test_a_clustering_is_compared_with_a_report(
+    omit_command: Callable[[str], Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    statistic: str,
+) -> None:
+    from omit.utility import landscape
+
+    small = landscape.landscape
+
+    def quick(*arguments: Any, **options: Any) -> landscape.Landscape:
+        axes = {"epsilons": (1.0,), "rates": (0.5,), "probabilities": (0.2,), "runs": 4}
+        return small(*arguments, **options | axes)
+
+    monkeypatch.setattr(landscape, "landscape", quick)
+    file = tmp_path / "report.html"
+    run = omit_command(
+        f"compare kmedian-synthetic --statistic {statistic} --k 3 --runs 20 --omit poisson:0.5 "
+        f"--report {file}"
+    )
+    assert run.code == 0, run.err
+    assert "difference, 95 % interval" in run.out
+    page = file.read_text(encoding="utf-8")
+    assert "x in [1, 100]; y in [1, 100]" in page
+    assert "All numbers are simulated, with 4 runs each" in page
+
+
+@pytest.mark.parametrize("runs", ["1", "12", "paper"])
+def test_a_clustering_as_json_holds_numbers_or_null(
+    omit_command: Callable[[str], Run], runs: str
+) -> None:
+    run = omit_command(
+        f"compare kmedian-synthetic --statistic kmedian --k 3 --runs {runs} --omit poisson:0.5 "
+        "--json"
+    )
+    assert run.code == 0, run.err
+    content = json.loads(run.out, parse_constant=lambda name: pytest.fail(name))
+    assert content["data"] == "kmedian-synthetic"
+    assert len(content["rows"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--k 0", "k=0"),
+        ("--k 1000", "different records"),
+        ("--method exact", "simulated"),
+        ("--method other", "'auto', 'exact' or 'simulated'"),
+        ("--columns x,z", "no column 'z'"),
+        ("--bounds 0 1 2", "pairs of numbers"),
+        ("--bounds 5 5", "no width"),
+        ("--budget much", "budget='much'"),
+        ("--budget composed", "delta > 0"),
+        ("--measured-on some", "one of: all, kept, kept-sum"),
+        ("--runs few", "whole number or paper"),
+        ("--epsilon 0", "epsilon > 0"),
+        ("--truth 3", "no truth"),
+    ],
+)
+def test_what_a_clustering_cannot_do_is_one_sentence(
+    omit_command: Callable[[str], Run], words: str, message: str
+) -> None:
+    run = omit_command(f"compare kmedian-synthetic --statistic kmeans --no-report {words}")
+    assert run.code == 2
+    assert message in run.err
+    assert run.err.count("\n") == 1

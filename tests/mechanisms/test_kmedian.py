@@ -125,7 +125,9 @@ def test_reported_sets_have_the_enumerated_law(epsilon_rate: float) -> None:
     tiny = TinyMedian(candidates, k=2, steps=2, rate=epsilon_rate)
     law = tiny.outputs(records)
     assert sum(law.values()) == pytest.approx(1)
-    prepared = PreparedMedian(np.array([records]), np.array([candidates]), 2, 2, epsilon_rate)
+    floors = np.array([0.5 * min(abs(x - y) for y in candidates) for x in records])
+    data = np.array([records]), np.array([candidates])
+    prepared = PreparedMedian(*data, 2, 2, epsilon_rate, floors)
     rng, drawn = np.random.default_rng(6), dict.fromkeys(law, 0)
     for _ in range(20_000):
         centres = prepared.centres(None, rng)[:, 0]

@@ -404,16 +404,16 @@ def _show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> No
     from rich.console import Console
     from rich.table import Table
 
-    from omit.utility.compare import HEADINGS, table_cells
+    from omit.utility.compare import NUMERIC, table_cells, table_headings
 
     console = Console(highlight=False)
     # A cut table is worse than a long line.
-    console.width = max(console.width, 140)
+    console.width = max(console.width, 160)
     for comparison in comparisons:
         title = f"{comparison.mechanism} of {comparison.data.name}, {comparison.baseline.metric}"
         table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
-        for heading in HEADINGS:
-            right = heading in ("mechanism's ε", "error", "ratio")
+        for heading in table_headings(comparison.rows):
+            right = heading in NUMERIC
             table.add_column(heading, justify="right" if right else "left", no_wrap=True)
         for cells in table_cells(comparison.rows):
             table.add_row(*cells)
@@ -448,6 +448,7 @@ def _write_report(
                         truth=_truth(truth, comparison.mechanism.statistic, comparison.data),
                         noise_reduction=comparison.noise_reduction,
                         rows_per_person=comparison.rows_per_person,
+                        measured_on=comparison.measured_on,
                         advance=advance,
                     )
                 )

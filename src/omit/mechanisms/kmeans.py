@@ -134,7 +134,7 @@ class DPLloyd(Clustering):
             return ()
         return (
             f"At epsilon = {guarantee.epsilon:.4g} the noise of a cluster's count (scale "
-            f"{scale:,.0f}) exceeds an average cluster ({members:,.0f} records): centres are "
+            f"{scale:.4g}) exceeds an average cluster ({members:,.0f} records): centres are "
             "mostly noise.",
         )
 

@@ -21,6 +21,9 @@ Weights = Literal["gupta", "monotone"]
 
 # Candidates that a table of centres may be chosen from.
 _LARGEST_GRID = 10_000_000
+# Proposals of every swap that have random numbers of their own.
+_EARLY = 8
+_MANY = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,7 @@ class PrivateKMedian(Clustering):
             self.k,
             self.steps(len(places)),
             self.rate(guarantee, len(places)),
+            _floors(points.scaled.T, places),
         )
 
     def notes(self, points: Points, guarantee: Guarantee) -> tuple[str, ...]:
@@ -164,6 +168,20 @@ class PrivateKMedian(Clustering):
         )
 
 
+def _floors(rows: FloatArray, places: FloatArray) -> FloatArray:
+    """Return no more than each record's distance to its nearest candidate, divided by the diagonal.
+
+    Zero where there are so many candidates that looking for it costs more than it saves.
+    """
+    if len(places) > _MANY:
+        return np.zeros(len(rows))
+    from scipy.spatial import KDTree
+
+    distances = KDTree(places).query(rows)[0]
+    # A little less, so that rounding cannot lift it above a cost.
+    return as_array(distances * (0.5 / math.sqrt(rows.shape[1])) * (1 - 1e-9))
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedMedian:
     """Private k-median with its candidates and the weight of costs, ready for many runs."""
@@ -173,6 +191,7 @@ class PreparedMedian:
     k: int
     steps: int
     rate: float
+    floors: FloatArray
 
     @property
     def scale(self) -> float:
@@ -183,17 +202,19 @@ class PreparedMedian:
         """Return the centres of one run on the records that are left."""
         size = self.candidates.shape[1]
         first = rng.choice(size, self.k, replace=False, shuffle=False).astype(np.int64)
+        early, last = rng.random((self.steps, _EARLY, 3)), rng.random()
         sets, costs = local_search(
             self._left(kept),
             self.candidates,
             self.scale,
             first,
-            self.steps,
+            early,
             self.rate,
-            max(16, size // 4),
+            float((self.floors if kept is None else self.floors[kept]).sum()),
+            max(2 * _EARLY, size // 4),
             rng,
         )
-        chosen = choose(np.exp(-self.rate * (costs - costs.min())), rng)
+        chosen = choose(np.exp(-self.rate * (costs - costs.min())), last)
         return as_array(self.candidates[:, sets[chosen]].T)
 
     def loss(self, centres: FloatArray, kept: Positions | None = None) -> float:

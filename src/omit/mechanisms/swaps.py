@@ -7,7 +7,12 @@ Two ways to draw, with the same law. *Scored*: the costs of all swaps, then one 
 rejection*: a uniform swap, accepted with probability `exp(-rate * cost)`, which is at most 1; among
 accepted swaps each has the right probability. Privacy makes the rate so small that most proposals
 are accepted, and only one cost is computed for each. If many are rejected in a row, the swap is
-scored: rejections say nothing about the next draw, so this does not change the law.
+scored: rejections say nothing about the next draw, so this does not change the law. A lower bound
+on all costs may be taken off before: it cancels among accepted swaps, and fewer are rejected.
+
+The first proposals of every step have random numbers of their own, drawn beforehand. So a step that
+needs one proposal more does not shift the numbers of those that follow, and two runs with the same
+numbers stay alike.
 """
 
 from __future__ import annotations
@@ -27,8 +32,9 @@ def local_search(
     candidates: FloatArray,
     scale: float,
     first: Indices,
-    steps: int,
+    early: FloatArray,
     rate: float,
+    floor: float,
     patience: int,
     rng: np.random.Generator,
 ) -> tuple[Indices, FloatArray]:
@@ -44,16 +50,18 @@ def local_search(
         What distances are multiplied by, so that none exceeds 1.
     first : array of int
         The first centres, as positions among the candidates.
-    steps : int
-        How many swaps.
+    early : array
+        Three uniform numbers for each of the first proposals of every step.
     rate : float
         The factor of the cost in the exponent.
+    floor : float
+        A lower bound on the cost of every set of centres.
     patience : int
         After so many rejected proposals, all swaps are scored.
     rng : numpy.random.Generator
-        Where draws come from.
+        Where the numbers of later proposals come from.
     """
-    k = len(first)
+    k, steps = len(first), len(early)
     sets, costs = np.empty((steps + 1, k), np.int64), np.empty(steps + 1)
     sets[0] = first
     size = columns.shape[1]
@@ -64,7 +72,19 @@ def local_search(
     costs[0] = assign(columns, candidates, scale, sets[0], nearest, second, owner)
     for step in range(steps):
         slot, entering = draw_swap(
-            columns, candidates, scale, is_centre, nearest, second, owner, k, rate, patience, rng
+            columns,
+            candidates,
+            scale,
+            is_centre,
+            nearest,
+            second,
+            owner,
+            k,
+            early[step],
+            rate,
+            floor,
+            patience,
+            rng,
         )
         sets[step + 1] = sets[step]
         is_centre[sets[step, slot]] = False
@@ -84,19 +104,24 @@ def draw_swap(
     second: FloatArray,
     owner: Indices,
     k: int,
+    early: FloatArray,
     rate: float,
+    floor: float,
     patience: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
     """Return the slot that is given up and the candidate that enters it."""
     size = candidates.shape[1]
-    for _ in range(patience):
-        slot = int(rng.random() * k)
-        entering = int(rng.random() * size)
+    for attempt in range(patience):
+        if attempt < len(early):
+            first, second_one, third = early[attempt]
+        else:
+            first, second_one, third = rng.random(), rng.random(), rng.random()
+        slot, entering = int(first * k), int(second_one * size)
         if is_centre[entering]:
             continue
         cost = swap_cost(columns, candidates, scale, nearest, second, owner, slot, entering)
-        if rng.random() < np.exp(-rate * cost):
+        if third < np.exp(-rate * (cost - floor)):
             return slot, entering
     costs = swap_costs(columns, candidates, scale, is_centre, nearest, second, owner, k)
     weights = np.exp(-rate * (costs - costs.min())).ravel()
@@ -104,14 +129,14 @@ def draw_swap(
         for entering in range(size):
             if is_centre[entering]:
                 weights[slot * size + entering] = 0.0  # also where the rate is 0
-    chosen = choose(weights, rng)
+    chosen = choose(weights, rng.random())
     return chosen // size, chosen % size
 
 
 @compiled
-def choose(weights: FloatArray, rng: np.random.Generator) -> int:
-    """Return a position with probability proportional to its weight."""
-    left = rng.random() * weights.sum()
+def choose(weights: FloatArray, uniform: float) -> int:
+    """Return the position, of those with probabilities proportional to weights, at a quantile."""
+    left = uniform * weights.sum()
     last = 0
     for position in range(len(weights)):
         if weights[position] > 0:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from omit.data.column import Column
+from omit.data.points import Points
 from omit.guarantee import relation
 from omit.report.landscape_figures import rate_figure, score_figure
 from omit.report.page import html_table, page, svg
-from omit.utility.compare import HEADINGS, WARNING, Comparison, table_cells
+from omit.utility.compare import NUMERIC, WARNING, Comparison, table_cells, table_headings
 from omit.utility.landscape import Landscape
 
 
@@ -49,8 +51,9 @@ def _what_is_equal(comparison: Comparison) -> str:
 
 
 def _comparison_section(comparison: Comparison) -> str:
-    kinds = ("", "number", "number", "", "number")
-    table = html_table(HEADINGS, table_cells(comparison.rows), kinds)
+    headings = table_headings(comparison.rows)
+    kinds = ["number" if each in NUMERIC else "" for each in headings]
+    table = html_table(headings, table_cells(comparison.rows), kinds)
     error = comparison.baseline
     parts = "".join(f"<li>{escape(sentence)}</li>" for sentence in cost_sentences(comparison))
     return (
@@ -87,41 +90,65 @@ def _rounded(value: float) -> str:
 
 
 def _landscape_section(landscape: Landscape) -> str:
-    simulated = ""
-    if landscape.simulated:
-        simulated = f" {landscape.simulated} of these numbers are simulated, the others exact."
+    scores = (
+        "Above 1, suppression makes the error larger. To the right of the blue line it amplifies "
+        "privacy, so that the mechanism needs less noise."
+    )
+    if landscape.simulated == landscape.size:
+        scores += " Ratios near 1 may be chance; the table above says which differences are sure."
     return (
         f"<h2>All sampling rates and all outlier scores: {escape(str(landscape.mechanism))}</h2>"
         f"<figure>{svg(rate_figure(landscape))}<figcaption>The same guarantee along each line: "
         "the smaller the sample, the less noise it needs, and still the larger its error where "
-        f"lines fall to the right.{simulated}</figcaption></figure>"
-        f"<figure>{svg(score_figure(landscape))}<figcaption>Above 1, suppression makes the error "
-        "larger. To the right of the blue line it amplifies privacy, so that the mechanism needs "
-        "less noise.</figcaption></figure>"
+        f"lines fall to the right.{_how_simulated(landscape)}</figcaption></figure>"
+        f"<figure>{svg(score_figure(landscape))}<figcaption>{scores}</figcaption></figure>"
     )
+
+
+def _how_simulated(landscape: Landscape) -> str:
+    """Return how many of the numbers are simulated, and how often."""
+    if not landscape.simulated:
+        return ""
+    often = f"with {landscape.runs} runs each"
+    if landscape.simulated == landscape.size:
+        return f" All numbers are simulated, {often} and the same random numbers in all."
+    return f" {landscape.simulated} of these numbers are simulated, {often}, the others exact."
 
 
 def _assumptions(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
     notes = dict.fromkeys(note for comparison in comparisons for note in comparison.notes)
-    bounds = first.data.bounds
     statements = [
         f"Two databases are neighbours if {relation(first.target.neighbours).meaning}.",
         f"A person has at most {first.rows_per_person} record(s).",
-        "The sample stays secret; bounds and parameters were fixed without looking at the data."
-        if first.data.bounds_source != "from-data"
-        else "The sample stays secret. The bounds were taken from the data, which is NOT private.",
-        f"Values lie in [{bounds[0]:g}, {bounds[1]:g}] ({first.data.bounds_source})."
-        if bounds is not None
-        else "Categories were declared.",
+        "The sample stays secret; parameters were fixed without looking at the data.",
+        _bounds_statement(first.data),
         "The mechanism's noise is reduced (or increased) so that the release has the guarantee."
         if first.noise_reduction
         else "The mechanism alone has the guarantee: its noise is not reduced.",
-        "Errors compare with the statistic of all records, unless another truth was given.",
+        None
+        if isinstance(first.data, Points)
+        else "Errors compare with the statistic of all records, unless another truth was given.",
         *(note for note in notes if note != WARNING),
     ]
     items = "".join(f"<li>{escape(each)}</li>" for each in statements if each)
     return f"<h2>What was assumed</h2><ul>{items}</ul>"
+
+
+def _bounds_statement(data: Column | Points) -> str:
+    """Return which values are possible, and who says so."""
+    origin = {
+        "declared": "declared",
+        "registered": "registered with the data set",
+        "from-data": "taken from the data, which is NOT private",
+    }[data.bounds_source]
+    if isinstance(data, Points):
+        columns = zip(data.columns, data.bounds, strict=True)
+        ranges = "; ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in columns)
+        return f"Values lie within bounds, {origin}: {ranges}."
+    if data.bounds is None:
+        return f"The categories were {origin}."
+    return f"Values lie in [{data.bounds[0]:g}, {data.bounds[1]:g}], {origin}."
 
 
 def _sentence_case(text: str) -> str:

@@ -37,16 +37,16 @@ def rate_figure(landscape: Landscape) -> Figure:
         )
         axes.plot(rates[-1:], errors[-1:], "o", color=_SHADES[i % 4], markersize=4, clip_on=False)
         margin = landscape.by_rate_margin[i]
-        axes.fill_between(
-            rates[:-1], errors[:-1] - margin, errors[:-1] + margin, color="0.8", linewidth=0
-        )
+        low, high = errors[:-1] - margin, errors[:-1] + margin
+        axes.fill_between(rates[:-1], low, high, color="0.5", alpha=0.2, linewidth=0)
     if landscape.mechanism.unit == "%":
         axes.set_yscale("log")
         axes.set_ylabel("expected relative error, %")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_ylabel(landscape.mechanism.metric)
-        axes.set_ylim(0, 1 if landscape.mechanism.unit == "probability" else None)
+        if landscape.mechanism.unit == "probability":
+            axes.set_ylim(0, 1)
     axes.set_xlabel("sampling rate, % of records kept; dot: all records, no omission")
     axes.set_xlim(0, 100)
     axes.grid(alpha=0.25)
@@ -91,7 +91,7 @@ def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatA
     for j, m in enumerate(points):
         for k, M in enumerate(points):
             if np.isfinite(ratio[j, k]):
-                text = _short(float(ratio[j, k]))
+                text = _short(float(ratio[j, k]), landscape.simulated == landscape.size)
                 axes.text(m, M, text, ha="center", va="center", fontsize=8)
     fine = np.linspace(*extent[:2], 200)
     m, M = np.meshgrid(fine, fine)
@@ -105,7 +105,9 @@ def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatA
     axes.set(xlim=extent[:2], ylim=extent[2:])
 
 
-def _short(ratio: float) -> str:
+def _short(ratio: float, near_one: bool = False) -> str:
+    if near_one and 0.5 < ratio < 2:
+        return f"{ratio:.3f}"
     if ratio >= 1000:
         return f"{ratio:.0e}".replace("e+0", "e")
     return f"{ratio:.0f}" if ratio >= 99.5 else f"{ratio:.2g}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from omit import _validate
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import Unattainable
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 Standing = Literal["baseline", "better", "worse", "undecided", "unattainable"]
 
-HEADINGS = ("omission", "mechanism's ε", "error", "95 % interval", "ratio", "standing")
+NUMERIC = frozenset({"mechanism's ε", "error", "ratio"})
+"""The headings of columns that hold numbers."""
 
 _UNBEATEN = "nothing tested beats using all records"
 
@@ -87,6 +89,11 @@ class Comparison:
     def verdict(self) -> str:
         """One sentence that follows from the intervals."""
         tested = [row for row in self.rows[1:] if row.error is not None]
+        if self.measured_on == "kept-sum":
+            return (
+                "A sum over the records that were kept shrinks with their number: it does not tell "
+                "whether leaving records out helps."
+            )
         setting = f"At {self.target}"
         if not self.noise_reduction:
             setting = f"With a mechanism that is {self.target} by itself"
@@ -146,8 +153,8 @@ class Comparison:
         )
         where: tuple[str, ...] = ()
         if self.measured_on != "all":
-            what = "Summed" if self.measured_on == "kept-sum" else "Measured"
-            where = (f"{what} on the records that were kept only, as published by some.",)
+            what = "Summed over" if self.measured_on == "kept-sum" else "Averaged over"
+            where = (f"{what} the records that were kept only.",)
         return (*mechanism.notes(points, base), *where, compared)
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -166,6 +173,7 @@ class Comparison:
             "data": self.data.name,
             "records": self.data.size,
             "noise_reduction": self.noise_reduction,
+            "measured_on": self.measured_on,
             "rows": self.to_records(),
             "verdict": self.verdict,
             "notes": list(self.notes),
@@ -179,7 +187,7 @@ class Comparison:
 
     def summary(self) -> str:
         """Return the table and the verdict as plain text."""
-        cells = [HEADINGS, *table_cells(self.rows)]
+        cells = [table_headings(self.rows), *table_cells(self.rows)]
         widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
         lines = [
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
@@ -230,12 +238,12 @@ class Comparison:
             "base_delta": row.base.delta if row.base is not None else None,
             "error": error.value if error is not None else None,
             "low": error.low if error is not None else None,
-            "high": error.high if error is not None and math.isfinite(error.high) else None,
+            "high": _finite(error.high) if error is not None else None,
             "method": error.method if error is not None else "unattainable",
             "ratio": row.ratio,
             "difference": None if row.difference is None else row.difference.value,
-            "difference_low": None if row.difference is None else row.difference.low,
-            "difference_high": None if row.difference is None else row.difference.high,
+            "difference_low": None if row.difference is None else _finite(row.difference.low),
+            "difference_high": None if row.difference is None else _finite(row.difference.high),
             "runs": error.runs if error is not None else None,
             "standing": row.standing,
             "metric": self.mechanism.metric,
@@ -298,7 +306,8 @@ def compare(
     2.13; nothing tested beats using all records.
     """
     require_guarantee(guarantee)
-    require_fit(data, mechanism, truth, measured_on)
+    require_fit(data, mechanism, truth, measured_on, method)
+    seed = int(_validate.epsilon(seed, "seed"))
     each = guarantee.per_row(rows_per_person)
     settings = [
         _setting(omission.suited_to(mechanism.statistic), each, noise_reduction)
@@ -430,28 +439,57 @@ def _ratio(row: Row) -> str:
     return _factor(row.ratio, row.error is not None and row.error.method == "exact")
 
 
+def _finite(value: float) -> float | None:
+    """Return a number that JSON can hold, or None."""
+    return value if math.isfinite(value) else None
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def table_headings(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the headings of a table for people, with differences where rows have them."""
+    compared = any(row.difference is not None for row in rows)
+    differences = ("difference, 95 % interval",) if compared else ()
+    return (
+        "omission",
+        "mechanism's ε",
+        "error",
+        "95 % interval",
+        *differences,
+        "ratio",
+        "standing",
+    )
+
+
 def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return what a table for people shows of each row."""
+    compared = any(row.difference is not None for row in rows)
     cells: list[tuple[str, ...]] = []
     for row in rows:
         name = str(row.omission).replace(" suppression with", "")
         if row.error is None or row.base is None:
-            cells.append((name, "unattainable", "", "", "", ""))
-        else:
-            cells.append(
-                (
-                    name,
-                    _epsilon(row.base.epsilon),
-                    _quantity(row.error.value, row.error.unit),
-                    interval(row.error),
-                    _ratio(row),
-                    row.standing,
-                )
+            cells.append((name, "unattainable", *[""] * (len(table_headings(rows)) - 2)))
+            continue
+        differences = (_difference(row.difference),) if compared else ()
+        cells.append(
+            (
+                name,
+                _epsilon(row.base.epsilon),
+                _quantity(row.error.value, row.error.unit),
+                interval(row.error),
+                *differences,
+                _ratio(row),
+                row.standing,
             )
+        )
     return cells
+
+
+def _difference(difference: Interval | None) -> str:
+    if difference is None:
+        return ""
+    return f"{difference.low:+.2g} to {difference.high:+.2g}"

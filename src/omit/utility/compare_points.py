@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from omit.data.points import Points
+from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
@@ -71,20 +72,27 @@ def compared_losses(
             if decided or difference.high - difference.low < 2 * sharp:
                 break
         found.append((other, difference))
-    first = loss_error(baseline.known, mechanism, len(planned))
-    yield first, Interval(0.0, 0.0, 0.0)
-    # The first setting's error, and what the difference adds to it: sharper than the few runs of a
-    # setting that stopped early. Each half of the sum may be wrong half as often.
-    start = mean_interval(baseline.known, 2 * len(planned))
-    for other, difference in found:
-        count = len(other.known)
-        step = mean_interval(other.known - baseline.first(count), 2 * len(planned))
-        yield (
-            replace(
-                loss_error(other.known, mechanism),
-                value=start.value + step.value,
-                low=max(start.low + step.low, 0.0),
-                high=start.high + step.high,
-            ),
-            difference,
-        )
+    yield loss_error(baseline.known, mechanism, len(planned)), Interval(0.0, 0.0, 0.0)
+    for (omission, _), (other, difference) in zip(settings[1:], found, strict=True):
+        try:
+            own = loss_error(other.known, mechanism, len(planned))
+        except InvalidInput as error:
+            raise InvalidInput(f"{omission}: {error}") from error
+        yield _sharpened(own, baseline, other, 2 * len(planned)), difference
+
+
+def _sharpened(own: Error, baseline: Losses, other: Losses, parts: int) -> Error:
+    """Return the error of a setting that stopped early, with the help of the first one's runs.
+
+    It is the first setting's error and what the difference adds to it; each half of the sum may be
+    wrong half as often. Where that is no sharper than the setting's own runs, these are used.
+    """
+    count = len(other.known)
+    if count == len(baseline.known):
+        return own
+    start = mean_interval(baseline.known, parts)
+    step = mean_interval(other.known - baseline.first(count), parts)
+    low, high = max(start.low + step.low, 0.0), start.high + step.high
+    if not high - low < own.high - own.low:
+        return own
+    return replace(own, value=start.value + step.value, low=low, high=high)

@@ -103,17 +103,13 @@ def expected_error(
     >>> round(error.value, 6), error.method
     (0.608503, 'exact')
     """
-    if method not in ("auto", "exact", "simulated"):
-        raise InvalidInput(f"Expected method={method!r} to be 'auto', 'exact' or 'simulated'.")
-    require_fit(data, mechanism, truth, measured_on)
+    require_fit(data, mechanism, truth, measured_on, method)
     mechanism.require_relation(guarantee)
     omission = (omission or NoOmission()).suited_to(mechanism.statistic)
     base = base_guarantee(omission, guarantee, noise_reduction)
     rng = rng or np.random.default_rng(0)
     if isinstance(mechanism, Clustering):
         assert isinstance(data, Points)
-        if method == "exact":
-            raise InvalidInput("The error of a clustering is simulated; there is no exact answer.")
         runs = _validate.positive_integer("runs", runs)
         losses = clustering_losses(data, mechanism, base, omission, rng, measured_on)
         return loss_error(losses.first(runs), mechanism)
@@ -133,14 +129,22 @@ def expected_error(
 
 
 def require_fit(
-    data: Column | Points, mechanism: Mechanism | Clustering, truth: Any, measured_on: str
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
+    truth: Any,
+    measured_on: str,
+    method: str,
 ) -> None:
     """Refuse data that the statistic is not computed from, and options that it does not have."""
+    if method not in ("auto", "exact", "simulated"):
+        raise InvalidInput(f"Expected method={method!r} to be 'auto', 'exact' or 'simulated'.")
     if isinstance(mechanism, Clustering):
         if not isinstance(data, Points):
             raise InvalidInput(f"{mechanism} needs points, which read_points gives, not a column.")
         if truth is not None:
             raise InvalidInput("A clustering is measured by distances; it has no truth to give.")
+        if method == "exact":
+            raise InvalidInput("The error of a clustering is simulated; there is no exact answer.")
         require_clusters(data, mechanism, measured_on)
     elif isinstance(data, Points):
         raise InvalidInput(f"{mechanism} needs one column, which read gives, not points.")

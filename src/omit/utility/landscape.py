@@ -20,6 +20,7 @@ from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import NoOmission, PoissonSampling
 from omit.utility.expected import expected_error
 from omit.utility.search import PROBABILITIES, RATES
+from omit.utility.simulated_points import MeasuredOn
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 _FEWER_RATES = (0.01, 0.02, 0.03, 0.05, 0.07, *(round(0.05 * step, 2) for step in range(2, 20)))
@@ -44,6 +45,10 @@ class Landscape:
         guarantee cannot be reached.
     simulated
         How many of these numbers had to be simulated.
+    runs
+        How often each of those was.
+    measured_on
+        For a clustering: whose distances make the error.
     """
 
     data: Column | Points
@@ -56,6 +61,14 @@ class Landscape:
     by_rate_margin: FloatArray
     by_score: FloatArray
     simulated: int
+    runs: int
+    measured_on: MeasuredOn = "all"
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        scores = int(np.isfinite(self.by_score).sum())
+        return self.baseline.size + self.by_rate.size + scores
 
 
 def usual_rates(data: Column | Points) -> tuple[float, ...]:
@@ -85,6 +98,7 @@ def landscape(
     noise_reduction: bool = True,
     rows_per_person: int = 1,
     runs: int | None = None,
+    measured_on: MeasuredOn = "all",
     advance: Callable[[], None] = lambda: None,
 ) -> Landscape:
     """Compute all errors of a landscape; delta and relation are those of the guarantee.
@@ -111,6 +125,7 @@ def landscape(
                 runs=runs,
                 tolerance=1e-7,
                 details=False,
+                measured_on=measured_on,
             )
         except Unattainable:
             return np.nan, np.nan
@@ -137,4 +152,6 @@ def landscape(
         by_rate[..., 1],
         by_score,
         simulated,
+        runs,
+        measured_on,
     )

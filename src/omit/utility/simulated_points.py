@@ -26,7 +26,8 @@ from omit.utility.error import Error
 
 MeasuredOn: TypeAlias = Literal["all", "kept", "kept-sum"]
 
-_FIRST_LOOK = 32
+# Fewer runs would often miss the rare bad start that makes a mean, and its interval.
+_FIRST_LOOK = 256
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,11 @@ def clustering_losses(
             centres = prepared.centres(kept, stream)
             if measured_on == "all":
                 yield prepared.loss(centres)
-            elif len(kept) == 0:
-                yield math.nan
+            elif measured_on == "kept-sum":
+                yield len(kept) * prepared.loss(centres, kept)
             else:
-                weight = len(kept) if measured_on == "kept-sum" else 1
-                yield weight * prepared.loss(centres, kept)
+                # The average over nobody is not defined.
+                yield prepared.loss(centres, kept) if len(kept) else math.nan
 
     return Losses(losses())
 
@@ -114,8 +115,8 @@ def looks(runs: int, early_stop: bool) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> looks(200, early_stop=True), looks(200, early_stop=False)
-    ((32, 64, 128, 200), (200,))
+    >>> looks(2000, early_stop=True), looks(2000, early_stop=False)
+    ((256, 512, 1024, 2000), (2000,))
     """
     runs = _validate.positive_integer("runs", runs)
     planned = []
@@ -130,13 +131,9 @@ def looks(runs: int, early_stop: bool) -> tuple[int, ...]:
 def mean_interval(values: FloatArray, planned_looks: int = 1) -> Interval:
     """Return the mean with a 95 % interval that holds at all of so many looks together.
 
-    Student's interval; where one may stop at several looks, the error probability is divided among
-    them (Bonferroni). Missing values are left out.
-
-    Raises
-    ------
-    InvalidInput
-        If no value is there.
+    Student's interval, which takes the mean of so many values to be nearly normal; where one may
+    stop at several looks, the error probability is divided among them (Bonferroni). Missing values
+    are left out; without any value, nothing is known.
 
     Examples
     --------
@@ -147,10 +144,7 @@ def mean_interval(values: FloatArray, planned_looks: int = 1) -> Interval:
 
     present = values[~np.isnan(values)]
     if not len(present):
-        raise InvalidInput(
-            "No run left any record, so nothing can be measured on those kept; "
-            "measure on all records, or leave fewer out."
-        )
+        return Interval(math.nan, -math.inf, math.inf)
     value = float(present.mean())
     if len(present) == 1:
         return Interval(value, -math.inf, math.inf)
@@ -160,9 +154,20 @@ def mean_interval(values: FloatArray, planned_looks: int = 1) -> Interval:
 
 
 def loss_error(losses: FloatArray, mechanism: Clustering, planned_looks: int = 1) -> Error:
-    """Return losses as an expected error with its interval and quantiles."""
+    """Return losses as an expected error with its interval and quantiles.
+
+    Raises
+    ------
+    InvalidInput
+        If nothing was measured in any run.
+    """
     found = mean_interval(losses, planned_looks)
     present = losses[~np.isnan(losses)]
+    if not len(present):
+        raise InvalidInput(
+            "No run left any record, so nothing can be measured on those kept; "
+            "measure on all records, or leave fewer out."
+        )
     median, quantile_90 = (float(each) for each in np.quantile(present, [0.5, 0.9]))
     return Error(
         found.value,
