@@ -93,7 +93,7 @@ def _read_registered(
         bounds, categories = known.bounds.get(name), known.categories.get(name)
     if categories is not None and not isinstance(categories, str):
         categories = tuple(categories)
-    with known.path() as path, file_table(path) as opened:
+    with _table_of(known) as opened:
         position = _position(opened.names, name, f"the data set {known.name!r}")
         require_declaration(name, bounds, categories)
         values, counts = opened.tally(position)
@@ -105,6 +105,20 @@ def _read_registered(
         return replace(made, source=known.name)
     remarks = (known.remarks[name],) if name in known.remarks else ()
     return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
+
+
+@contextmanager
+def _table_of(known: Dataset) -> Iterator[Table]:
+    """Give the table of a registered data set: that of its file, or the generated one."""
+    if known.generate is None:
+        with known.path() as path, file_table(path) as opened:
+            yield opened
+        return
+    import duckdb
+
+    frame = known.generate()
+    with duckdb.connect() as connection:
+        yield relation_table(connection.from_df(frame))
 
 
 @contextmanager

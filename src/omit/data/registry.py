@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from omit.data.adult import ADULT_BOUNDS, ADULT_CATEGORIES
+from omit.data.generated import beta_population, bimodal_population, lognormal_population
 from omit.data.nearest import nearest
 from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER_VARIABLE = "OMIT_DATA"
 
@@ -29,7 +34,7 @@ class Dataset:
         What it is, whom to cite, and what the origin says about its use.
     file : str
         The file's name, in the package if `bundled`, else in the folder that the environment
-        variable ``OMIT_DATA`` names.
+        variable ``OMIT_DATA`` names; empty if there is none.
     default_column : str
         The column that is read if none is asked for.
     bounds, categories : mapping
@@ -40,6 +45,8 @@ class Dataset:
         The texts that stand for a missing value.
     bundled : bool
         Whether the file is part of this package.
+    generate : callable, optional
+        Returns the whole table, drawn from a fixed seed, where there is no file.
 
     Examples
     --------
@@ -59,6 +66,7 @@ class Dataset:
     remarks: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     bundled: bool = False
+    generate: Callable[[], pd.DataFrame] | None = None
 
     @contextmanager
     def path(self) -> Iterator[Path]:
@@ -67,7 +75,8 @@ class Dataset:
         Raises
         ------
         InvalidInput
-            If the file is not where it should be; the message says what to set.
+            If the file is not where it should be, and the message says what to set; or if there
+            is none, because the table is generated.
 
         Examples
         --------
@@ -79,6 +88,8 @@ class Dataset:
             with as_file(files("omit.data") / "files" / self.file) as path:
                 yield path
             return
+        if self.generate is not None:
+            raise InvalidInput(f"The data set {self.name!r} is generated and has no file.")
         folder = os.environ.get(FOLDER_VARIABLE)
         if not folder:
             raise InvalidInput(
@@ -174,6 +185,38 @@ def _nist(name: str, where: str, file: str) -> Dataset:
     )
 
 
+_HU = (
+    "J. Hu, J. Drechsler and H. J. Kim, 'Accuracy Gains from Privacy Amplification Through "
+    "Sampling for Differential Privacy', Journal of Survey Statistics and Methodology, 2022"
+)
+
+
+def _population(
+    name: str,
+    title: str,
+    generate: Callable[[], pd.DataFrame],
+    bounds: tuple[float, float],
+    remark: str | None = None,
+) -> Dataset:
+    return Dataset(
+        name=name,
+        title=f"{title}, 10,001 values drawn from a fixed seed",
+        citation=f"after {_HU}",
+        licence="generated; no restrictions",
+        file="",
+        default_column=name,
+        bounds={name: bounds},
+        remarks={} if remark is None else {name: remark},
+        generate=generate,
+    )
+
+
+# The paper states no bounds for the lognormal population, whose values are unbounded.
+_LOGNORMAL_REMARK = (
+    "the paper states no bounds for this population; [0, 2000] is our choice, and for small "
+    "epsilon the noise of a median depends on it."
+)
+
 DATASETS: Mapping[str, Dataset] = MappingProxyType(
     {
         each.name: each
@@ -184,6 +227,15 @@ DATASETS: Mapping[str, Dataset] = MappingProxyType(
             _nist("nist-ma", "Massachusetts", "nist_ma2019.csv"),
             _nist("nist-tx", "Texas", "nist_tx2019.csv"),
             _nist("nist-national", "National", "nist_national2019.csv"),
+            _population("beta", "Beta(2, 10)", beta_population, (0, 1)),
+            _population(
+                "lognormal",
+                "Lognormal(5, 0.5)",
+                lognormal_population,
+                (0, 2000),
+                _LOGNORMAL_REMARK,
+            ),
+            _population("bimodal", "Two beta distributions apart", bimodal_population, (0, 1)),
         )
     }
 )
@@ -195,7 +247,8 @@ def datasets() -> tuple[Dataset, ...]:
     Examples
     --------
     >>> [each.name for each in datasets()]
-    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national']
+    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national', 'beta', 'lognormal',
+     'bimodal']
     """
     return tuple(DATASETS.values())
 

@@ -27,12 +27,21 @@ Counts = NDArray[np.int64]
 class Mechanism(ABC):
     """A protected statistic of one column."""
 
-    statistic: ClassVar[str]
-    """What is computed, in one word; outlier distances and tables go by it."""
-    metric: ClassVar[str]
-    """What `errors` measures."""
-    unit: ClassVar[str]
-    """The unit of `errors`."""
+    @property
+    def statistic(self) -> str:
+        """What is computed, in one word; outlier distances and tables go by it."""
+        raise NotImplementedError
+
+    @property
+    def metric(self) -> str:
+        """What `errors` measures."""
+        raise NotImplementedError
+
+    @property
+    def unit(self) -> str:
+        """The unit of `errors`."""
+        raise NotImplementedError
+
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE, REPLACE)
     """The neighbour relations for which the noise is known, the usual one first."""
 
