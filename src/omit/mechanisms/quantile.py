@@ -164,7 +164,7 @@ class GlobalQuantile(AdditiveQuantile):
         guarantee: Guarantee,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the quantile of each row and the same scale for all rows of one size."""
-        centers, sizes = _centers(as_array(column.values), counts, self.quantile)
+        centers, sizes = row_quantiles(as_array(column.values), counts, self.quantile)
         scales = {int(size): self.scale(guarantee, bounds, int(size)) for size in np.unique(sizes)}
         return centers, as_array([scales[int(size)] for size in sizes])
 
@@ -262,7 +262,7 @@ class SmoothQuantile(AdditiveQuantile):
 
 
 @compiled
-def _centers(
+def row_quantiles(
     values: FloatArray, counts: Counts, share: float
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return the quantile and the size of each row of counts."""

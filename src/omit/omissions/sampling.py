@@ -23,6 +23,9 @@ from omit.omissions.base import Omission
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
+# From so many records with the same value on, counts are drawn instead of records.
+_REPEATS = 20
+
 
 def sampling_epsilon(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
     """Return epsilon of a release on a uniform sample: `ln(1 + rate (e^epsilon - 1))`.
@@ -236,14 +239,21 @@ class FixedSizeSampling(_UniformSampling):
         InvalidInput
             If the column does not have as many records as the declared population.
         """
+        self.require_population(column)
+        # Where most values are somebody's own, drawing records is quicker than drawing a count for
+        # each value; both are the same distribution.
+        few_repeat = self.population < _REPEATS * len(column.counts)
+        return rng.multivariate_hypergeometric(
+            column.counts, self.size, size=runs, method="count" if few_repeat else "marginals"
+        )
+
+    def require_population(self, column: Column) -> None:
+        """Refuse a column that does not have as many records as the declared population."""
         if column.size != self.population:
             raise InvalidInput(
                 f"Expected population={self.population} to be the number of records, which is "
                 f"{column.size}."
             )
-        return rng.multivariate_hypergeometric(
-            column.counts, self.size, size=runs, method="marginals"
-        )
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `SampledWithoutReplacementDpEvent`."""
