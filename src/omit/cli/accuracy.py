@@ -8,6 +8,7 @@ import typer
 
 from omit.cli.bounds import pair_of_numbers
 from omit.cli.progress import progress_bar
+from omit.cli.statistics import chosen_relation, integrable_mechanisms
 from omit.cli.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
@@ -48,12 +49,32 @@ TableName = Annotated[str | None, typer.Option("--table", help="Which table of a
 Noise = Annotated[
     str,
     typer.Option(
-        "--mechanism", help="laplace, gaussian, for the mode also exponential and gumbel, or all."
+        "--mechanism",
+        help="laplace, gaussian, for the mode also exponential and gumbel, or all; for quantiles "
+        "smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, exponential, "
+        "propose-test-release, smooth-laplace-unpadded (NOT private) or all.",
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Epsilon of the release.")]
 Delta = Annotated[float, typer.Option(help="Delta of the release; Gaussian noise needs some.")]
-Neighbours = Annotated[str, typer.Option(help="Neighbour relation: add-remove or replace.")]
+Neighbours = Annotated[
+    str | None,
+    typer.Option(
+        help="Neighbour relation: add-remove or replace, which medians and --metric mse are under."
+    ),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(help="mse or relative, for means and quantiles; mse for quantiles by default."),
+]
+SampledFrom = Annotated[
+    int | None,
+    typer.Option(
+        "--sampled-from",
+        help="Size of the population of which the data are a secret simple random sample; the "
+        "guarantee is then for the population.",
+    ),
+]
 Truth = Annotated[
     str | None, typer.Option(help="A known value to compare with, instead of the data's own.")
 ]
@@ -65,7 +86,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 def compare(
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean, mode or all.")] = "all",
+    statistic: Annotated[
+        str, typer.Option(help="mean, mode, all (both), median or quantile:SHARE.")
+    ] = "all",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
     delta: Delta = 0.0,
@@ -81,7 +104,9 @@ def compare(
     bounds: Bounds = None,
     categories: Categories = None,
     table: TableName = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours = None,
+    metric: Metric = None,
+    sampled_from: SampledFrom = None,
     rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
     noise_reduction: Annotated[
         bool, typer.Option(help="Use the privacy that the omission adds for less noise.")
@@ -103,6 +128,7 @@ def compare(
     from omit.utility.compare import compare as run_comparison
 
     data = _read(source, column, bounds, categories, table)
+    neighbours = chosen_relation(neighbours, statistic, metric)
     target = Guarantee(epsilon, delta, neighbours)
     file = report or (None if json or no_report else Path("omit-report.html"))
     if file is not None:
@@ -112,7 +138,7 @@ def compare(
     checked_seed = int(_validate.epsilon(seed, "seed"))
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
-        for each in _mechanisms(data, statistic, mechanism, delta):
+        for each in _mechanisms(data, statistic, mechanism, delta, metric):
             comparisons.append(
                 run_comparison(
                     data,
@@ -125,6 +151,7 @@ def compare(
                     rows_per_person=rows_per_person,
                     runs=runs,
                     seed=checked_seed,
+                    sampled_from=sampled_from,
                 )
             )
             advance()
@@ -139,36 +166,42 @@ def compare(
 def best(
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean or mode.")] = "mean",
+    statistic: Annotated[str, typer.Option(help="mean, mode, median or quantile:SHARE.")] = "mean",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
     delta: Delta = 0.0,
     bounds: Bounds = None,
     categories: Categories = None,
     table: TableName = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours = None,
+    metric: Metric = None,
+    sampled_from: SampledFrom = None,
     truth: Truth = None,
     runs: Runs = 2000,
     json: Json = False,
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
     from omit.guarantee import Guarantee
+    from omit.mechanisms.integrable import IntegrableMechanism
     from omit.utility.search import best as find_best
     from omit.utility.search import default_candidates
 
     data = _read(source, column, bounds, categories, table)
+    neighbours = chosen_relation(neighbours, statistic, metric)
     target = Guarantee(epsilon, delta, neighbours)
     answers = []
     candidates = list(default_candidates(neighbours, data.size))
-    for each in _mechanisms(data, statistic, mechanism, delta):
-        with progress_bar(str(each), len(candidates), not json) as advance:
+    for each in _mechanisms(data, statistic, mechanism, delta, metric):
+        sizes = isinstance(each, IntegrableMechanism)
+        with progress_bar(str(each), None if sizes else len(candidates), not json) as advance:
             found = find_best(
                 data,
                 each,
                 target,
-                candidates,
+                None if sizes else candidates,
                 truth=_truth(truth, each.statistic, data),
                 runs=runs,
+                sampled_from=sampled_from,
                 advance=advance,
             )
         answers.append(found)
@@ -194,14 +227,15 @@ def solve(
     error: Annotated[float, typer.Option(help="The expected error to reach (% for the mean).")],
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean or mode.")] = "mean",
+    statistic: Annotated[str, typer.Option(help="mean, mode, median or quantile:SHARE.")] = "mean",
     mechanism: Noise = "laplace",
     delta: Delta = 0.0,
     omit: Annotated[str, typer.Option(help="A way to leave records out.")] = "none",
     bounds: Bounds = None,
     categories: Categories = None,
     table: TableName = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours = None,
+    metric: Metric = None,
     truth: Truth = None,
     runs: Runs = 2000,
     json: Json = False,
@@ -213,8 +247,9 @@ def solve(
     from omit.utility.search import solve as find_epsilon
 
     data = _read(source, column, bounds, categories, table)
+    neighbours = chosen_relation(neighbours, statistic, metric)
     answers = []
-    for each in _mechanisms(data, statistic, mechanism, delta):
+    for each in _mechanisms(data, statistic, mechanism, delta, metric):
         omission = parse_omission(omit, data.size).suited_to(each.statistic)
         guarantee, reached = find_epsilon(
             data,
@@ -272,19 +307,27 @@ def _read(
 def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     """Return the usual ways to leave records out that are defined for the relation."""
     if neighbours == "replace":
-        return [f"fixed-size:{max(1, size * share // 10)}" for share in (1, 5, 9)]
+        # Odd, so that the median of a sample is one record.
+        return [f"fixed-size:{size * share // 10 | 1}" for share in (1, 5, 9)]
     return DEFAULT_OMISSIONS
 
 
-def _mechanisms(data: "Column", statistic: str, noise: str, delta: float) -> "list[Mechanism]":
+def _mechanisms(
+    data: "Column", statistic: str, noise: str, delta: float, metric: str | None = None
+) -> "list[Mechanism]":
     """Return the mechanisms asked for; with `all`, those that the data and delta allow."""
+    integrable = integrable_mechanisms(statistic, noise, metric, delta)
+    if integrable is not None:
+        return integrable
     from omit.errors import InvalidInput
     from omit.mechanisms.mean import NoisyMean
     from omit.mechanisms.mode import NoisyMode
 
     kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
     if statistic not in (*STATISTICS, "all"):
-        raise InvalidInput(f"Expected statistic={statistic!r} to be mean, mode or all.")
+        raise InvalidInput(
+            f"Expected statistic={statistic!r} to be mean, mode, all, median or quantile:SHARE."
+        )
     wanted = STATISTICS if statistic == "all" else (statistic,)
     if statistic == "all" and not _has_both(data):
         wanted = ("mode",) if data.is_text else ("mean",)

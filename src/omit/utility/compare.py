@@ -17,6 +17,7 @@ from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 from omit.utility.error import Error
 from omit.utility.expected import NO_PROTECTION, Method, base_guarantee, expected_error
+from omit.utility.sampled_from import guarantee_on_sample, sampled_from_notes
 from omit.utility.simulated import DEFAULT_RUNS
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Comparison:
     noise_reduction: bool = True
     rows_per_person: int = 1
     other_truth: bool = False
+    sampled_from: int | None = None
 
     @property
     def baseline(self) -> Error:
@@ -79,6 +81,8 @@ class Comparison:
             setting = f"With a mechanism that is {self.target} by itself"
         if self.rows_per_person > 1:
             setting += f" for a person with up to {self.rows_per_person} records"
+        if self.sampled_from is not None:
+            setting += f" for the population of {self.sampled_from:,}"
         if len(self.rows) == 1:
             return f"{setting}, no omission was tested."
         if not tested:
@@ -113,7 +117,11 @@ class Comparison:
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
             weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
-        return (*self.column.notes, *ties, *weaker, *simulated, WARNING)
+        sampled: tuple[str, ...] = ()
+        if self.sampled_from is not None:
+            each = self.target.per_row(self.rows_per_person)
+            sampled = sampled_from_notes(each, self.column.size, self.sampled_from)
+        return (*self.column.notes, *sampled, *ties, *weaker, *simulated, WARNING)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each row."""
@@ -131,6 +139,7 @@ class Comparison:
             "column": self.column.name,
             "records": self.column.size,
             "noise_reduction": self.noise_reduction,
+            "sampled_from": self.sampled_from,
             "rows": self.to_records(),
             "verdict": self.verdict,
             "notes": list(self.notes),
@@ -221,6 +230,7 @@ def compare(
     rows_per_person: int = 1,
     runs: int = DEFAULT_RUNS,
     seed: int = 0,
+    sampled_from: int | None = None,
 ) -> Comparison:
     """Compare no omission with each omission at the same guarantee.
 
@@ -236,6 +246,10 @@ def compare(
         How many records one person may have; the guarantee is for a person.
     seed : int
         Of simulated rows; all of them start from it, so that they can be compared.
+    sampled_from : int, optional
+        The size of the population of which the data are a secret simple random sample. The
+        guarantee is then for the population, and every row may use the weaker one that the
+        sample itself needs.
 
     Returns
     -------
@@ -253,6 +267,8 @@ def compare(
     2.13; nothing tested beats using all records.
     """
     each = guarantee.per_row(rows_per_person)
+    if sampled_from is not None:
+        each = guarantee_on_sample(each, data.size, sampled_from)
     rows: list[Row] = []
     for omission in (NoOmission(), *omissions):
         suited = omission.suited_to(mechanism.statistic)
@@ -281,6 +297,7 @@ def compare(
         noise_reduction,
         rows_per_person,
         other_truth=truth is not None,
+        sampled_from=sampled_from,
     )
 
 
