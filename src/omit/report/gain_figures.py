@@ -72,7 +72,7 @@ def short_ratio(ratio: float) -> str:
     Examples
     --------
     >>> short_ratio(0.0345), short_ratio(1.0312), short_ratio(12345.0)
-    ('.034', '1.03', '1e4')
+    ('.035', '1.03', '1e4')
     """
     if ratio >= 999.5 or ratio < 0.001:
         mantissa, _, exponent = f"{ratio:.0e}".partition("e")
