@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import omit
-from omit.cli import accuracy, figure, privacy, verify
+from omit.cli import accuracy, figure, privacy, reproduce, verify
 from omit.cli.bounds import join_bounds
 from omit.errors import OmitError
 
@@ -30,6 +30,7 @@ app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
 app.add_typer(verify.app, name="verify")
 app.add_typer(figure.app, name="figure")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:
