@@ -1,8 +1,8 @@
 """Local sensitivities of a quantile at every distance, from differences of sorted records.
 
-Exchange `m` records, then one more: the quantile can then move by as much as two sorted records
-differ that are `m + 1` ranks apart with the quantile's rank between them (one rank more where two
-records are averaged, and half as much). With gaps `g` and `h` in rank to the two sides of the
+Exchange `m` records, then one more: that one can move the quantile by as much as two sorted records
+differ that are `m + 1` ranks apart, with the quantile's rank at or between theirs (one rank more
+where two records are averaged, and half as much). With gaps `g` and `h` in rank to the two sides of the
 quantile that is `m = g + h - 1`, and nothing moves a quantile further (Nissim, Raskhodnikova and
 Smith 2007, Proposition 3.4; the documentation, "Medians and means from samples", has the proof).
 
