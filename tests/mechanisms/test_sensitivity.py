@@ -193,5 +193,5 @@ def test_text_and_infinite_bounds_have_no_sensitivity() -> None:
     text = Column.from_values(["a", "b"], categories=("a", "b"))
     with pytest.raises(InvalidInput, match="text and has no sensitivity"):
         global_sensitivity(text, "median")
-    with pytest.raises(InvalidInput, match="finite"):
+    with pytest.raises(InvalidInput, match="every sensitivity is infinite, the smooth one"):
         Column.from_values([1, 2, 3], bounds=(0, math.inf))

@@ -2,9 +2,9 @@
 
 Exchange `m` records, then one more: that one can move the quantile by as much as two sorted records
 differ that are `m + 1` ranks apart, with the quantile's rank at or between theirs (one rank more
-where two records are averaged, and half as much). With gaps `g` and `h` in rank to the two sides of the
-quantile that is `m = g + h - 1`, and nothing moves a quantile further (Nissim, Raskhodnikova and
-Smith 2007, Proposition 3.4; the documentation, "Medians and means from samples", has the proof).
+where two records are averaged, and half as much). With gaps `g` and `h` in rank to the two sides
+of the quantile that is `m = g + h - 1`, and nothing moves a quantile further (Nissim, Raskhodnikova
+and Smith 2007, Section 3.1; the documentation, "Medians and means from samples", has the proof).
 
 Each function takes what `order.outward` returns.
 """
