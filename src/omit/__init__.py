@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omit.data.column import Column as Column
+    from omit.data.points import Points as Points
     from omit.data.reading import read as read
+    from omit.data.reading_points import read_points as read_points
     from omit.data.registry import datasets as datasets
     from omit.errors import InvalidInput as InvalidInput
     from omit.errors import OmitError as OmitError
     from omit.errors import Refused as Refused
+    from omit.errors import StudyFailed as StudyFailed
+    from omit.errors import StudyInterrupted as StudyInterrupted
     from omit.errors import Unattainable as Unattainable
     from omit.errors import WrongNeighbours as WrongNeighbours
     from omit.guarantee import ADD_REMOVE as ADD_REMOVE
@@ -25,9 +29,12 @@ if TYPE_CHECKING:
     from omit.guarantee import Relation as Relation
     from omit.mechanisms.base import Mechanism as Mechanism
     from omit.mechanisms.exponential_quantile import ExponentialQuantile as ExponentialQuantile
+    from omit.mechanisms.kmeans import DPLloyd as DPLloyd
+    from omit.mechanisms.kmedian import PrivateKMedian as PrivateKMedian
     from omit.mechanisms.known_size_mean import KnownSizeMean as KnownSizeMean
     from omit.mechanisms.mean import NoisyMean as NoisyMean
     from omit.mechanisms.mode import NoisyMode as NoisyMode
+    from omit.mechanisms.private_kmeans import PrivateKMeans as PrivateKMeans
     from omit.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
     from omit.mechanisms.quantile import GlobalQuantile as GlobalQuantile
     from omit.mechanisms.quantile import SmoothQuantile as SmoothQuantile
@@ -58,6 +65,35 @@ if TYPE_CHECKING:
     from omit.omissions.stable import StableSuppression as StableSuppression
     from omit.omissions.subsets import PairLoss as PairLoss
     from omit.omissions.subsets import SubsetPair as SubsetPair
+    from omit.statistical.added_noise import DiscreteGaussian as DiscreteGaussian
+    from omit.statistical.added_noise import added_noise as added_noise
+    from omit.statistical.background import Population as Population
+    from omit.statistical.background import sampled_groups_curve as sampled_groups_curve
+    from omit.statistical.background import sampled_property_curve as sampled_property_curve
+    from omit.statistical.composition import Entries as Entries
+    from omit.statistical.composition import ScoreQuery as ScoreQuery
+    from omit.statistical.composition import ask as ask
+    from omit.statistical.composition import composition_bound as composition_bound
+    from omit.statistical.composition import exact_composition as exact_composition
+    from omit.statistical.composition import worst_of_class as worst_of_class
+    from omit.statistical.distribution import Distribution as Distribution
+    from omit.statistical.guarantee import PrivacyCurve as PrivacyCurve
+    from omit.statistical.guarantee import StatisticalGuarantee as StatisticalGuarantee
+    from omit.statistical.monotone import monotone_curve as monotone_curve
+    from omit.statistical.monotone import order_statistic_curve as order_statistic_curve
+    from omit.statistical.partition import Partition as Partition
+    from omit.statistical.planner import plan as plan
+    from omit.statistical.property import grouped_property_curve as grouped_property_curve
+    from omit.statistical.property import property_curve as property_curve
+    from omit.statistical.sampling import Poisson as Poisson
+    from omit.statistical.sampling import Template as Template
+    from omit.statistical.sampling import WithoutReplacement as WithoutReplacement
+    from omit.statistical.sampling import WithReplacement as WithReplacement
+    from omit.statistical.sums import sum_curve as sum_curve
+    from omit.statistical.sums import sum_curve_of_groups as sum_curve_of_groups
+    from omit.study.cell import Computation as Computation
+    from omit.study.results import read_results as read_results
+    from omit.study.run import run_study as run_study
     from omit.utility.compare import Comparison as Comparison
     from omit.utility.compare import compare as compare
     from omit.utility.error import Error as Error
@@ -69,9 +105,19 @@ __version__ = "0.1.0"
 
 _HOME = {
     "omit.data.column": ("Column",),
+    "omit.data.points": ("Points",),
     "omit.data.reading": ("read",),
+    "omit.data.reading_points": ("read_points",),
     "omit.data.registry": ("datasets",),
-    "omit.errors": ("InvalidInput", "OmitError", "Refused", "Unattainable", "WrongNeighbours"),
+    "omit.errors": (
+        "InvalidInput",
+        "OmitError",
+        "Refused",
+        "StudyFailed",
+        "StudyInterrupted",
+        "Unattainable",
+        "WrongNeighbours",
+    ),
     "omit.guarantee": (
         "ADD_REMOVE",
         "REPLACE",
@@ -82,9 +128,12 @@ _HOME = {
     ),
     "omit.mechanisms.base": ("Mechanism",),
     "omit.mechanisms.exponential_quantile": ("ExponentialQuantile",),
+    "omit.mechanisms.kmeans": ("DPLloyd",),
+    "omit.mechanisms.kmedian": ("PrivateKMedian",),
     "omit.mechanisms.known_size_mean": ("KnownSizeMean",),
     "omit.mechanisms.mean": ("NoisyMean",),
     "omit.mechanisms.mode": ("NoisyMode",),
+    "omit.mechanisms.private_kmeans": ("PrivateKMeans",),
     "omit.mechanisms.propose_test_release": ("ProposeTestRelease",),
     "omit.mechanisms.quantile": ("GlobalQuantile", "SmoothQuantile"),
     "omit.mechanisms.sensitivity": (
@@ -113,14 +162,61 @@ _HOME = {
     ),
     "omit.omissions.stable": ("RuleSuppression", "StableSuppression"),
     "omit.omissions.subsets": ("PairLoss", "SubsetPair"),
+    "omit.study.cell": ("Computation",),
+    "omit.study.results": ("read_results",),
+    "omit.study.run": ("run_study",),
+    "omit.statistical.added_noise": (
+        "DiscreteGaussian",
+        "added_noise",
+    ),
+    "omit.statistical.background": (
+        "Population",
+        "sampled_groups_curve",
+        "sampled_property_curve",
+    ),
+    "omit.statistical.composition": (
+        "Entries",
+        "ScoreQuery",
+        "ask",
+        "composition_bound",
+        "exact_composition",
+        "worst_of_class",
+    ),
+    "omit.statistical.distribution": ("Distribution",),
+    "omit.statistical.guarantee": (
+        "PrivacyCurve",
+        "StatisticalGuarantee",
+    ),
+    "omit.statistical.monotone": (
+        "monotone_curve",
+        "order_statistic_curve",
+    ),
+    "omit.statistical.partition": ("Partition",),
+    "omit.statistical.planner": ("plan",),
+    "omit.statistical.property": (
+        "grouped_property_curve",
+        "property_curve",
+    ),
+    "omit.statistical.sampling": (
+        "Poisson",
+        "Template",
+        "WithReplacement",
+        "WithoutReplacement",
+    ),
+    "omit.statistical.sums": (
+        "sum_curve",
+        "sum_curve_of_groups",
+    ),
     "omit.utility.compare": ("Comparison", "compare"),
     "omit.utility.error": ("Error",),
     "omit.utility.expected": ("expected_error",),
     "omit.utility.search": ("best", "solve"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+# Needs an extra, so `from omit import *` must not ask for it.
+_OPTIONAL = frozenset({"PrivateKMeans"})
 
-__all__ = sorted(_MODULE_OF)
+__all__ = sorted(set(_MODULE_OF) - _OPTIONAL)
 
 
 def __getattr__(name: str) -> Any:
@@ -130,4 +226,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(_MODULE_OF)

@@ -26,3 +26,21 @@ class Refused(InvalidInput):
 
 class Unattainable(OmitError):
     """No mechanism, however noisy, reaches the target after this omission."""
+
+
+class StudyInterrupted(OmitError):
+    """A study was interrupted; what was finished is stored, and running it again goes on."""
+
+
+class StudyFailed(OmitError):
+    """Some cells of a study could not be computed; all others are stored.
+
+    Attributes
+    ----------
+    failures : tuple
+        The cells that failed, and why.
+    """
+
+    def __init__(self, sentence: str, failures: tuple[object, ...] = ()) -> None:
+        super().__init__(sentence)
+        self.failures = failures

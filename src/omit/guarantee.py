@@ -329,6 +329,22 @@ class NoNoiseNeeded:
         return f"no noise needed: {self.reason}"
 
 
+def require_guarantee(guarantee: object) -> None:
+    """Refuse what is not a differential privacy guarantee, whatever attributes it has.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none.
+
+    Examples
+    --------
+    >>> require_guarantee(Guarantee(1.0))
+    """
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidInput(f"Expected a differential privacy guarantee, got {guarantee!r}.")
+
+
 def guarantee_if_any(
     epsilon: float, delta: float, neighbours: str, source: str
 ) -> Guarantee | NoGuarantee:

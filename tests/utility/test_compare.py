@@ -256,7 +256,7 @@ def test_json_holds_what_the_command_line_promises() -> None:
     assert (sampled["method"], sampled["unit"], sampled["statistic"]) == ("exact", "%", "mean")
     assert unattainable["method"] == "unattainable"
     assert data["verdict"] == result.verdict
-    assert (data["column"], data["records"]) == ("age", 2000)
+    assert (data["data"], data["records"]) == ("age", 2000)
 
 
 def test_an_infinite_interval_is_no_reason_for_broken_json() -> None:

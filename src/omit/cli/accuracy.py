@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.bounds import pair_of_numbers
+from omit.cli import clustering as options
+from omit.cli.choosing import choose
 from omit.cli.progress import progress_bar
-from omit.cli.statistics import chosen_relation, integrable_mechanisms
 from omit.cli.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from omit.data.column import Column
+    from omit.data.points import Points
     from omit.guarantee import Guarantee
     from omit.mechanisms.base import Mechanism
+    from omit.mechanisms.clustering import Clustering
     from omit.utility.compare import Comparison
 
 DEFAULT_OMISSIONS = (
@@ -26,11 +28,7 @@ DEFAULT_OMISSIONS = (
     "outlier-score:0.1,0.3",
     "outlier-score:0.5,0.6",
 )
-STATISTICS = ("mean", "mode")
-NOISES = {
-    "mean": ("laplace", "gaussian"),
-    "mode": ("laplace", "exponential", "gaussian", "gumbel"),
-}
+PUBLISHED_RUNS = "paper"
 
 Source = Annotated[
     str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
@@ -78,7 +76,12 @@ SampledFrom = Annotated[
 Truth = Annotated[
     str | None, typer.Option(help="A known value to compare with, instead of the data's own.")
 ]
-Runs = Annotated[int, typer.Option(help="Runs where the error is simulated.")]
+Runs = Annotated[
+    str,
+    typer.Option(
+        help="Runs where the error is simulated (for clusterings at most), or paper, as published."
+    ),
+]
 Method = Annotated[str, typer.Option(help="auto, exact or simulated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
@@ -87,7 +90,10 @@ def compare(
     source: Source = "adult",
     column: ColumnName = None,
     statistic: Annotated[
-        str, typer.Option(help="mean, mode, all (both), median or quantile:SHARE.")
+        str,
+        typer.Option(
+            help="mean, mode, median, quantile:SHARE, kmeans, kmedian, or all: mean and mode."
+        ),
     ] = "all",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
@@ -113,8 +119,15 @@ def compare(
     ] = True,
     truth: Truth = None,
     method: Method = "auto",
-    runs: Runs = 2000,
+    runs: Runs = "2000",
     seed: Annotated[int, typer.Option(help="Of simulated rows.")] = 0,
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    start: options.Start = "spread",
+    candidates: options.Candidates = 100,
+    measured_on: options.MeasuredOn = "all",
     report: Annotated[
         Path | None, typer.Option(help="Where to write the HTML report; omit-report.html if bare.")
     ] = None,
@@ -127,18 +140,34 @@ def compare(
     from omit.omissions.by_name import parse_omission
     from omit.utility.compare import compare as run_comparison
 
-    data = _read(source, column, bounds, categories, table)
-    neighbours = chosen_relation(neighbours, statistic, metric)
-    target = Guarantee(epsilon, delta, neighbours)
+    data, mechanisms, relation = choose(
+        source=source,
+        column=column,
+        columns=columns,
+        bounds=bounds,
+        categories=categories,
+        table=table,
+        statistic=statistic,
+        mechanism=mechanism,
+        delta=delta,
+        metric=metric,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        budget=budget,
+        candidates=candidates,
+        start=start,
+    )
+    target = Guarantee(epsilon, delta, relation)
     file = report or (None if json or no_report else Path("omit-report.html"))
     if file is not None:
         require_writable(file)
-    chosen = omit if omit is not None else _default_omissions(neighbours, data.size)
+    chosen = omit if omit is not None else _default_omissions(relation, data.size)
     omissions = [parse_omission(text, data.size) for text in chosen]
     checked_seed = int(_validate.epsilon(seed, "seed"))
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
-        for each in _mechanisms(data, statistic, mechanism, delta, metric):
+        for each in mechanisms:
             comparisons.append(
                 run_comparison(
                     data,
@@ -149,8 +178,10 @@ def compare(
                     truth=_truth(truth, each.statistic, data),
                     noise_reduction=noise_reduction,
                     rows_per_person=rows_per_person,
-                    runs=runs,
+                    runs=_runs(runs, each),
                     seed=checked_seed,
+                    early_stop=runs != PUBLISHED_RUNS,
+                    measured_on=measured_on,  # type: ignore[arg-type]  # as above
                     sampled_from=sampled_from,
                 )
             )
@@ -166,7 +197,9 @@ def compare(
 def best(
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean, mode, median or quantile:SHARE.")] = "mean",
+    statistic: Annotated[
+        str, typer.Option(help="mean, mode, median, quantile:SHARE, kmeans or kmedian.")
+    ] = "mean",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
     delta: Delta = 0.0,
@@ -177,7 +210,12 @@ def best(
     metric: Metric = None,
     sampled_from: SampledFrom = None,
     truth: Truth = None,
-    runs: Runs = 2000,
+    runs: Runs = "2000",
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    candidates: options.Candidates = 100,
     json: Json = False,
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
@@ -186,21 +224,36 @@ def best(
     from omit.utility.search import best as find_best
     from omit.utility.search import default_candidates
 
-    data = _read(source, column, bounds, categories, table)
-    neighbours = chosen_relation(neighbours, statistic, metric)
-    target = Guarantee(epsilon, delta, neighbours)
+    data, mechanisms, relation = choose(
+        source=source,
+        column=column,
+        columns=columns,
+        bounds=bounds,
+        categories=categories,
+        table=table,
+        statistic=statistic,
+        mechanism=mechanism,
+        delta=delta,
+        metric=metric,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        budget=budget,
+        candidates=candidates,
+    )
+    target = Guarantee(epsilon, delta, relation)
     answers = []
-    candidates = list(default_candidates(neighbours, data.size))
-    for each in _mechanisms(data, statistic, mechanism, delta, metric):
+    to_try = list(default_candidates(relation, data.size))
+    for each in mechanisms:
         sizes = isinstance(each, IntegrableMechanism)
-        with progress_bar(str(each), None if sizes else len(candidates), not json) as advance:
+        with progress_bar(str(each), None if sizes else len(to_try), not json) as advance:
             found = find_best(
                 data,
                 each,
                 target,
-                None if sizes else candidates,
+                None if sizes else to_try,
                 truth=_truth(truth, each.statistic, data),
-                runs=runs,
+                runs=_runs(runs, each),
                 sampled_from=sampled_from,
                 advance=advance,
             )
@@ -227,7 +280,9 @@ def solve(
     error: Annotated[float, typer.Option(help="The expected error to reach (% for the mean).")],
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean, mode, median or quantile:SHARE.")] = "mean",
+    statistic: Annotated[
+        str, typer.Option(help="mean, mode, median, quantile:SHARE, kmeans or kmedian.")
+    ] = "mean",
     mechanism: Noise = "laplace",
     delta: Delta = 0.0,
     omit: Annotated[str, typer.Option(help="A way to leave records out.")] = "none",
@@ -237,7 +292,12 @@ def solve(
     neighbours: Neighbours = None,
     metric: Metric = None,
     truth: Truth = None,
-    runs: Runs = 2000,
+    runs: Runs = "2000",
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    candidates: options.Candidates = 100,
     json: Json = False,
 ) -> None:
     """Which epsilon reaches a wanted error?"""
@@ -246,10 +306,25 @@ def solve(
     from omit.utility.compare import WARNING
     from omit.utility.search import solve as find_epsilon
 
-    data = _read(source, column, bounds, categories, table)
-    neighbours = chosen_relation(neighbours, statistic, metric)
+    data, mechanisms, relation = choose(
+        source=source,
+        column=column,
+        columns=columns,
+        bounds=bounds,
+        categories=categories,
+        table=table,
+        statistic=statistic,
+        mechanism=mechanism,
+        delta=delta,
+        metric=metric,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        budget=budget,
+        candidates=candidates,
+    )
     answers = []
-    for each in _mechanisms(data, statistic, mechanism, delta, metric):
+    for each in mechanisms:
         omission = parse_omission(omit, data.size).suited_to(each.statistic)
         guarantee, reached = find_epsilon(
             data,
@@ -257,9 +332,9 @@ def solve(
             error,
             omission,
             delta=delta,
-            neighbours=neighbours,
+            neighbours=relation,
             truth=_truth(truth, each.statistic, data),
-            runs=runs,
+            runs=_runs(runs, each),
         )
         if json:
             content = {
@@ -290,20 +365,6 @@ def solve(
             typer.echo(note)
 
 
-def _read(
-    source: str,
-    column: str | None,
-    bounds: str | None,
-    categories: str | None,
-    table: str | None,
-) -> "Column":
-    from omit.data.reading import read
-
-    declared: Any = bounds if bounds in (None, "from-data") else pair_of_numbers(str(bounds))
-    listed = None if categories is None else [part.strip() for part in categories.split(",")]
-    return read(source, column, bounds=declared, categories=listed, table=table)
-
-
 def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     """Return the usual ways to leave records out that are defined for the relation."""
     if neighbours == "replace":
@@ -312,54 +373,25 @@ def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     return DEFAULT_OMISSIONS
 
 
-def _mechanisms(
-    data: "Column", statistic: str, noise: str, delta: float, metric: str | None = None
-) -> "list[Mechanism]":
-    """Return the mechanisms asked for; with `all`, those that the data and delta allow."""
-    integrable = integrable_mechanisms(statistic, noise, metric, delta)
-    if integrable is not None:
-        return integrable
-    from omit.errors import InvalidInput
-    from omit.mechanisms.mean import NoisyMean
-    from omit.mechanisms.mode import NoisyMode
-
-    kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
-    if statistic not in (*STATISTICS, "all"):
-        raise InvalidInput(
-            f"Expected statistic={statistic!r} to be mean, mode, all, median or quantile:SHARE."
-        )
-    wanted = STATISTICS if statistic == "all" else (statistic,)
-    if statistic == "all" and not _has_both(data):
-        wanted = ("mode",) if data.is_text else ("mean",)
-    known = {each for statistic in wanted for each in NOISES[statistic]}
-    if noise not in (*known, "all"):
-        choices = ", ".join([*sorted(known), "all"])
-        raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
-    return [
-        kinds[each](noise=kind)
-        for each in wanted
-        for kind in NOISES[each]
-        if kind == noise or (noise == "all" and (kind != "gaussian" or delta > 0))
-    ]
-
-
-def _has_both(data: "Column") -> bool:
-    """Tell whether the column has a mean and a declared domain for its mode."""
+def _runs(text: str, mechanism: "Mechanism | Clustering") -> int:
+    """Return how many runs are asked for: a number, or as many as the paper made."""
     from omit.errors import InvalidInput
 
+    if text == PUBLISHED_RUNS:
+        return mechanism.published_runs
     try:
-        data.domain()
-    except InvalidInput:
-        return False
-    return not data.is_text
+        return int(text)
+    except ValueError as error:
+        raise InvalidInput(f"Expected runs={text!r} to be a whole number or paper.") from error
 
 
-def _truth(text: str | None, statistic: str, data: "Column") -> Any:
+def _truth(text: str | None, statistic: str, data: "Column | Points") -> Any:
+    from omit.data.column import Column
     from omit.errors import InvalidInput
 
     if text is None:
         return None
-    if statistic == "mode" and data.is_text:
+    if statistic == "mode" and isinstance(data, Column) and data.is_text:
         return (text,)
     try:
         return (float(text),) if statistic == "mode" else float(text)
@@ -387,7 +419,7 @@ def _show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> No
     # A cut table is worse than a long line.
     console.width = max(console.width, 140)
     for comparison in comparisons:
-        title = f"{comparison.mechanism} of {comparison.column.name}, {comparison.baseline.metric}"
+        title = f"{comparison.mechanism} of {comparison.data.name}, {comparison.baseline.metric}"
         table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
         for heading in HEADINGS:
             right = heading in ("mechanism's ε", "error", "ratio")
@@ -409,19 +441,20 @@ def _write_report(
     quiet: bool,
 ) -> None:
     from omit.report.comparison_report import comparison_report
-    from omit.utility.landscape import landscape, landscape_size
+    from omit.utility.landscape import landscape, landscape_size, usual_rates
 
     landscapes = []
     if target.neighbours == "add-remove":
         for comparison in comparisons:
             name = f"report: {comparison.mechanism}"
-            with progress_bar(name, landscape_size(), not quiet) as advance:
+            total = landscape_size(rates=usual_rates(comparison.data))
+            with progress_bar(name, total, not quiet) as advance:
                 landscapes.append(
                     landscape(
-                        comparison.column,
+                        comparison.data,
                         comparison.mechanism,
                         target,
-                        truth=_truth(truth, comparison.mechanism.statistic, comparison.column),
+                        truth=_truth(truth, comparison.mechanism.statistic, comparison.data),
                         noise_reduction=comparison.noise_reduction,
                         rows_per_person=comparison.rows_per_person,
                         advance=advance,

@@ -1,6 +1,6 @@
-"""Bounds on the command line: two numbers, or one word.
+"""Bounds on the command line: two numbers, two for each column, or one word.
 
-An option takes either one value or two, so `--bounds LOWER UPPER` is joined to one before parsing.
+An option takes one value, so the numbers after `--bounds` are joined to one before parsing.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from omit.errors import InvalidInput
 
 
 def join_bounds(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with the two numbers after `--bounds` joined by a comma.
+    """Return the arguments with all numbers after `--bounds` joined by commas.
 
     Examples
     --------
     >>> join_bounds(["compare", "people.csv", "--bounds", "0", "125", "--json"])
     ['compare', 'people.csv', '--bounds', '0,125', '--json']
+    >>> join_bounds(["--bounds", "0", "125", "0", "100"])
+    ['--bounds', '0,125,0,100']
     >>> join_bounds(["--bounds", "from-data"])
     ['--bounds', 'from-data']
     """
@@ -25,7 +27,10 @@ def join_bounds(arguments: Sequence[str]) -> list[str]:
     while rest:
         joined.append(rest.pop(0))
         if joined[-1] == "--bounds" and len(rest) >= 2 and all(map(_is_number, rest[:2])):
-            joined.append(f"{rest.pop(0)},{rest.pop(0)}")
+            numbers = []
+            while rest and _is_number(rest[0]):
+                numbers.append(rest.pop(0))
+            joined.append(",".join(numbers))
     return joined
 
 
@@ -47,6 +52,29 @@ def pair_of_numbers(text: str) -> tuple[float, float]:
     except ValueError as error:
         raise InvalidInput(f"Expected --bounds LOWER UPPER, got {text!r}.") from error
     return lower, upper
+
+
+def pairs_of_numbers(text: str) -> tuple[float, float] | list[tuple[float, float]]:
+    """Return the pair of a text such as `0,125`, or the list of pairs of a longer one.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not an even number of numbers.
+
+    Examples
+    --------
+    >>> pairs_of_numbers("0,125,0,100")
+    [(0.0, 125.0), (0.0, 100.0)]
+    """
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"Expected --bounds LOWER UPPER ..., got {text!r}.") from error
+    if len(numbers) % 2:
+        raise InvalidInput(f"Expected --bounds to give pairs of numbers, got {text!r}.")
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+    return pairs[0] if len(pairs) == 1 else pairs
 
 
 def _is_number(text: str) -> bool:

@@ -65,7 +65,7 @@ def gains(
 ) -> None:
     """Where sampling pays: mean squared error of samples against all records, over both axes."""
     from omit import _validate
-    from omit.cli.accuracy import _read
+    from omit.cli.choosing import read_column
     from omit.cli.progress import progress_bar
     from omit.cli.statistics import integrable_mechanisms
     from omit.cli.writing import require_writable, write_whole
@@ -79,7 +79,7 @@ def gains(
     if output.suffix.lower() not in FORMATS:
         raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
     require_writable(output)
-    data = _read(source, column, bounds, None, None)
+    data = read_column(source, column, bounds)
     rows = tuple(_validate.epsilon(value) for value in epsilon or EPSILONS)
     columns = tuple(_validate.positive_rate("rate", value) for value in rate or RATES)
     chosen = integrable_mechanisms(statistic, mechanism, "mse", delta) or []

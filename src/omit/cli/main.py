@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 import omit
-from omit.cli import accuracy, figure, privacy, reproduce, verify
+from omit.cli import accuracy, figure, privacy, reproduce, statistical, verify
 from omit.cli.bounds import join_bounds
-from omit.errors import OmitError
+from omit.errors import OmitError, StudyInterrupted
 
 app = typer.Typer(
     name="omit",
@@ -30,6 +30,8 @@ app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
 app.add_typer(verify.app, name="verify")
 app.add_typer(figure.app, name="figure")
+app.add_typer(statistical.curve, name="curve")
+app.add_typer(statistical.partition, name="partition")
 app.add_typer(reproduce.app, name="reproduce")
 
 
@@ -55,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
     try:
         app(args=join_bounds(sys.argv[1:] if arguments is None else arguments))
+    except StudyInterrupted as error:
+        typer.echo(str(error), err=True)
+        sys.exit(130)
     except OmitError as error:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(2)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from omit.study.progress import Progress as StudyProgress
 
 
 @contextmanager
@@ -31,3 +35,45 @@ def progress_bar(name: str, total: int | None, shown: bool = True) -> Iterator[C
             progress.advance(task, steps)
 
         yield advance
+
+
+@contextmanager
+def study_progress(name: str, shown: bool = True) -> Iterator[Callable[[StudyProgress], None]]:
+    """Show how far a study is while the block runs; the function given is told by `run_study`.
+
+    The time left is the study's own estimate, which weighs cells by their expected cost.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed} of {task.total} cells{task.fields[left]}"),
+        console=console,
+        transient=True,
+        disable=not (shown and console.is_terminal),
+    ) as bar:
+        task = bar.add_task(name, total=None, left="")
+
+        def tell(now: StudyProgress) -> None:
+            bar.update(task, completed=now.done, total=now.total, left=time_left(now.remaining))
+
+        yield tell
+
+
+def time_left(seconds: float | None) -> str:
+    """Return the time left in words, as exactly as such an estimate deserves.
+
+    Examples
+    --------
+    >>> time_left(40), time_left(400), time_left(40000), time_left(None)
+    (', less than a minute left', ', about 7 min left', ', about 11 h left', '')
+    """
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return ", less than a minute left"
+    minutes = round(seconds / 60)
+    return f", about {minutes} min left" if minutes < 120 else f", about {minutes / 60:.0f} h left"

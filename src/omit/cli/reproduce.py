@@ -1,15 +1,22 @@
-"""`omit reproduce`: the papers' figures and tables, computed anew."""
+"""`omit reproduce`: a paper's figures and tables, computed anew, and what became of its claims."""
 
 import typer
 
-from omit.cli.accuracy_gains import accuracy_gains
+from omit.cli.reproduce_accuracy_gains import accuracy_gains
+from omit.cli.reproduce_omitting_records import omitting_records
+from omit.cli.reproduce_statistical import statistical_privacy
 
-app = typer.Typer(help="Compute a paper's figures and tables anew.", no_args_is_help=True)
+app = typer.Typer(
+    help="Compute a paper's figures and tables anew, and say what became of its claims.",
+    no_args_is_help=True,
+)
 
 
 @app.callback()
 def _reproduce() -> None:
-    """Compute a paper's figures and tables anew."""
+    """Compute a paper's figures and tables anew, and say what became of its claims."""
 
 
 app.command("accuracy-gains")(accuracy_gains)
+app.command("omitting-records")(omitting_records)
+app.command("statistical-privacy")(statistical_privacy)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omit.data.column import Column
 from omit.data.declared import Bounds, Categories, require_declaration
-from omit.data.nearest import listed, nearest
-from omit.data.registry import DATASETS, Dataset, dataset
-from omit.data.sources import Table, connection_table, file_table, relation_table
-from omit.errors import InvalidInput
+from omit.data.opening import is_registered, opened_table, position_of, registered_table
+from omit.data.registry import Dataset, dataset
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -65,18 +60,18 @@ def read(
     >>> read("adult", "occupation").notes
     ('occupation: 1,843 records without a value had to be left out.',)
     """
-    if isinstance(source, str) and source in DATASETS and table is None:
+    if is_registered(source, table):
         return _read_registered(dataset(source), column, bounds, categories)
     pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
     if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
         if isinstance(source, pandas.DataFrame):
             names = [str(name) for name in source.columns]
-            position = _position(names, column, "the DataFrame")
+            position = position_of(names, column, "the DataFrame")
             column, source = names[position], source.iloc[:, position]
         made = Column.from_values(source, bounds, categories=categories, name=column)
         return replace(made, source="a pandas object")
-    with _opened(source, table) as opened:
-        position = _position(opened.names, column, opened.label)
+    with opened_table(source, table) as opened:
+        position = position_of(opened.names, column, opened.label)
         name = opened.names[position]
         require_declaration(name, bounds, categories)
         values, counts = opened.tally(position)
@@ -93,8 +88,8 @@ def _read_registered(
         bounds, categories = known.bounds.get(name), known.categories.get(name)
     if categories is not None and not isinstance(categories, str):
         categories = tuple(categories)
-    with _table_of(known) as opened:
-        position = _position(opened.names, name, f"the data set {known.name!r}")
+    with registered_table(known) as opened:
+        position = position_of(opened.names, name, f"the data set {known.name!r}")
         require_declaration(name, bounds, categories)
         values, counts = opened.tally(position)
     # Whoever declares '?' as a category wants it counted.
@@ -105,49 +100,3 @@ def _read_registered(
         return replace(made, source=known.name)
     remarks = (known.remarks[name],) if name in known.remarks else ()
     return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
-
-
-@contextmanager
-def _table_of(known: Dataset) -> Iterator[Table]:
-    """Give the table of a registered data set: that of its file, or the generated one."""
-    if known.generate is None:
-        with known.path() as path, file_table(path) as opened:
-            yield opened
-        return
-    import duckdb
-
-    frame = known.generate()
-    with duckdb.connect() as connection:
-        yield relation_table(connection.from_df(frame))
-
-
-@contextmanager
-def _opened(source: Any, table: str | None) -> Iterator[Table]:
-    duckdb = sys.modules.get("duckdb")
-    if duckdb and isinstance(source, duckdb.DuckDBPyConnection):
-        yield connection_table(source, table)
-    elif duckdb and isinstance(source, duckdb.DuckDBPyRelation):
-        yield relation_table(source)
-    elif isinstance(source, str | Path):
-        path = Path(os.path.expanduser(source))
-        if isinstance(source, str) and path.name == source and not path.suffix:
-            dataset(source)  # raises: a bare word is a name, and this one is not registered
-        with file_table(path, table) as opened:
-            yield opened
-    else:
-        raise InvalidInput(
-            "Expected a path, a registered name, or a pandas or DuckDB object, got "
-            f"{type(source).__name__}; for values in memory use Column.from_values."
-        )
-
-
-def _position(names: Sequence[str], column: str | None, label: str) -> int:
-    """Return where the column is."""
-    if column is None and len(names) != 1:
-        raise InvalidInput(f"Expected a column of {label}: one of {listed(names)}.")
-    wanted = names[0] if column is None else column
-    if wanted not in names:
-        raise InvalidInput(f"There is no column {wanted!r} in {label}; {nearest(wanted, names)}.")
-    if list(names).count(wanted) > 1:
-        raise InvalidInput(f"Several columns of {label} are called {wanted!r}; rename one.")
-    return list(names).index(wanted)

@@ -12,12 +12,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from omit.data.adult import ADULT_BOUNDS, ADULT_CATEGORIES
-from omit.data.generated import beta_population, bimodal_population, lognormal_population
+from omit.data.generated import (
+    beta_population,
+    bimodal_population,
+    kmedian_synthetic,
+    lognormal_population,
+)
 from omit.data.nearest import nearest
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame
 
 FOLDER_VARIABLE = "OMIT_DATA"
 
@@ -34,7 +39,7 @@ class Dataset:
         What it is, whom to cite, and what the origin says about its use.
     file : str
         The file's name, in the package if `bundled`, else in the folder that the environment
-        variable ``OMIT_DATA`` names; empty if there is none.
+        variable ``OMIT_DATA`` names; empty if the set is generated.
     default_column : str
         The column that is read if none is asked for.
     bounds, categories : mapping
@@ -45,8 +50,10 @@ class Dataset:
         The texts that stand for a missing value.
     bundled : bool
         Whether the file is part of this package.
+    point_columns : tuple of str
+        The columns that `read_points` takes if none are asked for.
     generate : callable, optional
-        Returns the whole table, drawn from a fixed seed, where there is no file.
+        For a set without a file: returns the whole table, the same in every call.
 
     Examples
     --------
@@ -66,7 +73,8 @@ class Dataset:
     remarks: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     bundled: bool = False
-    generate: Callable[[], pd.DataFrame] | None = None
+    point_columns: tuple[str, ...] = ()
+    generate: Callable[[], DataFrame] | None = None
 
     @contextmanager
     def path(self) -> Iterator[Path]:
@@ -84,12 +92,12 @@ class Dataset:
         ...     path.name
         'adult.csv.gz'
         """
+        if self.generate is not None:
+            raise InvalidInput(f"The data set {self.name!r} is generated and has no file.")
         if self.bundled:
             with as_file(files("omit.data") / "files" / self.file) as path:
                 yield path
             return
-        if self.generate is not None:
-            raise InvalidInput(f"The data set {self.name!r} is generated and has no file.")
         folder = os.environ.get(FOLDER_VARIABLE)
         if not folder:
             raise InvalidInput(
@@ -124,6 +132,7 @@ _ADULT = Dataset(
     remarks=dict.fromkeys(("fnlwgt", "capital-gain", "capital-loss"), _FROM_MAXIMUM),
     missing=("?",),
     bundled=True,
+    point_columns=tuple(ADULT_BOUNDS),
 )
 _IRISH = Dataset(
     name="irish",
@@ -146,6 +155,20 @@ _CENSUS = Dataset(
     default_column="FEDTAX",
     bounds={"FEDTAX": (0, 31889), "FICA": (0, 11890)},
     remarks=dict.fromkeys(("FEDTAX", "FICA"), _FROM_MAXIMUM),
+)
+
+_KMEDIAN_SYNTHETIC = Dataset(
+    name="kmedian-synthetic",
+    title="Synthetic k-median data: 100 points around four centres, drawn by the recipe of the "
+    "paper (not the paper's own points)",
+    citation="recipe: À. Miranda-Pascual, J. Parra-Arnau and T. Strufe, 'The Adverse Effects of "
+    "Omitting Records in Differential Privacy', USENIX Security 2026, Section 3.1",
+    licence="Apache-2.0, as this package",
+    file="",
+    default_column="x",
+    bounds={"x": (1, 100), "y": (1, 100)},
+    point_columns=("x", "y"),
+    generate=kmedian_synthetic,
 )
 
 # The code book that comes with the NIST excerpts, without the columns whose range is the data's.
@@ -194,7 +217,7 @@ _HU = (
 def _population(
     name: str,
     title: str,
-    generate: Callable[[], pd.DataFrame],
+    generate: Callable[[], DataFrame],
     bounds: tuple[float, float],
     remark: str | None = None,
 ) -> Dataset:
@@ -227,6 +250,7 @@ DATASETS: Mapping[str, Dataset] = MappingProxyType(
             _nist("nist-ma", "Massachusetts", "nist_ma2019.csv"),
             _nist("nist-tx", "Texas", "nist_tx2019.csv"),
             _nist("nist-national", "National", "nist_national2019.csv"),
+            _KMEDIAN_SYNTHETIC,
             _population("beta", "Beta(2, 10)", beta_population, (0, 1)),
             _population(
                 "lognormal",
@@ -247,8 +271,8 @@ def datasets() -> tuple[Dataset, ...]:
     Examples
     --------
     >>> [each.name for each in datasets()]
-    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national', 'beta', 'lognormal',
-     'bimodal']
+    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national', 'kmedian-synthetic',
+     'beta', 'lognormal', 'bimodal']
     """
     return tuple(DATASETS.values())
 

@@ -1,14 +1,15 @@
 """Tables that DuckDB reads: files, databases, connections and relations.
 
 A column is reduced to value counts by DuckDB, on all cores and without loading the table, so a
-file far larger than memory works; only the counts come to Python.
+file far larger than memory works; only the counts come to Python. Points are needed record by
+record: of them the chosen columns are loaded, and nothing else.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit.data.casting import AnyArray, IntArray
+from omit._numeric import FloatArray
+from omit.data.casting import AnyArray, IntArray, record_numbers
 from omit.data.csv_header import csv_header
 from omit.data.nearest import listed, nearest
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from pandas import DataFrame
 
 _CSV = (".csv", ".csv.gz")
 _TSV = (".tsv", ".tsv.gz")
@@ -62,18 +65,55 @@ class Table:
 
         Numbers come as floats, with NaN for NULL; all else comes as text, with None for NULL.
         """
-        column = _quoted(self.relation.columns[position])
-        number = _NUMBERS.fullmatch(self.relation.types[position].id)
+        column, kind = self._column(position)
         with _explained(self.label):
             result = (
                 self.relation.project(f"{column} AS value")
                 .aggregate("value, count(*) AS records", "value")
-                .project(f"CAST(value AS {'DOUBLE' if number else 'VARCHAR'}) AS value, records")
+                .project(f"CAST(value AS {kind}) AS value, records")
                 .fetchnumpy()
             )
-        values = np.ma.getdata(result["value"])
-        values[np.ma.getmaskarray(result["value"])] = np.nan if number else None
-        return values, np.asarray(result["records"], dtype=np.int64)
+        return _filled(result["value"]), np.asarray(result["records"], dtype=np.int64)
+
+    def records(self, positions: Sequence[int], absent: Iterable[str] = ()) -> FloatArray:
+        """Return several columns as numbers, one record in each row, with NaN for no value.
+
+        The texts `absent` stand for no value, as empty texts and NA do.
+
+        Raises
+        ------
+        InvalidInput
+            If a column holds text or infinities; the message names it.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> people = relation_table(duckdb.sql("SELECT unnest([39, NULL]) AS age, '7' AS rooms"))
+        >>> people.records([1, 0])
+        array([[ 7., 39.],
+               [ 7., nan]])
+        """
+        wanted = [self._column(position) for position in positions]
+        projection = (f"CAST({name} AS {kind}) AS c{i}" for i, (name, kind) in enumerate(wanted))
+        with _explained(self.label):
+            result = self.relation.project(", ".join(projection)).fetchnumpy()
+        columns = [
+            record_numbers(self.names[position], _filled(result[f"c{place}"]), absent)
+            for place, position in enumerate(positions)
+        ]
+        return np.column_stack(columns)
+
+    def _column(self, position: int) -> tuple[str, str]:
+        """Return how to ask DuckDB for a column, and for its values as numbers or as text."""
+        number = _NUMBERS.fullmatch(self.relation.types[position].id)
+        return _quoted(self.relation.columns[position]), "DOUBLE" if number else "VARCHAR"
+
+
+def _filled(values: AnyArray) -> AnyArray:
+    """Return what DuckDB gave with NaN or None for NULL."""
+    filled = np.ma.getdata(values)
+    filled[np.ma.getmaskarray(values)] = np.nan if filled.dtype.kind == "f" else None
+    return filled
 
 
 @contextmanager
@@ -152,6 +192,24 @@ def connection_table(
     with _explained(f"table {chosen!r}{where}"):
         relation = connection.sql(f"SELECT * FROM {identifiers[chosen]}")
     return Table(f"table {chosen!r}{where}", tuple(relation.columns), relation)
+
+
+@contextmanager
+def frame_table(frame: DataFrame, label: str) -> Iterator[Table]:
+    """Open a pandas frame as a table, for as long as the context lasts.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> with frame_table(pandas.DataFrame({"age": [39, 25]}), "people") as people:
+    ...     people.records([0]).tolist()
+    [[39.0], [25.0]]
+    """
+    import duckdb
+
+    with duckdb.connect() as connection:
+        relation = connection.from_df(frame)
+        yield Table(label, tuple(relation.columns), relation)
 
 
 def relation_table(relation: DuckDBPyRelation) -> Table:

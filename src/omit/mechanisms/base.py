@@ -10,40 +10,22 @@ be compared by simulation at once. An exact engine, if there is one, is register
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
 from omit.data.column import Column
-from omit.errors import WrongNeighbours
-from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation
+from omit.guarantee import Guarantee
+from omit.mechanisms.statistic import ProtectedStatistic
 
 Counts = NDArray[np.int64]
 
 
-class Mechanism(ABC):
+class Mechanism(ProtectedStatistic):
     """A protected statistic of one column."""
-
-    @property
-    def statistic(self) -> str:
-        """What is computed, in one word; outlier distances and tables go by it."""
-        raise NotImplementedError
-
-    @property
-    def metric(self) -> str:
-        """What `errors` measures."""
-        raise NotImplementedError
-
-    @property
-    def unit(self) -> str:
-        """The unit of `errors`."""
-        raise NotImplementedError
-
-    relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE, REPLACE)
-    """The neighbour relations for which the noise is known, the usual one first."""
 
     @abstractmethod
     def truth(self, column: Column) -> Any:
@@ -67,11 +49,3 @@ class Mechanism(ABC):
     @abstractmethod
     def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
         """Return the error of each answer, in the unit of the mechanism."""
-
-    def require_relation(self, guarantee: Guarantee) -> None:
-        """Refuse a guarantee under a relation for which the noise is not known."""
-        if guarantee.neighbours not in self.relations:
-            raise WrongNeighbours(
-                f"{self} has no noise for the relation {guarantee.neighbours}; "
-                f"state the guarantee under {' or '.join(self.relations)}."
-            )

@@ -15,7 +15,7 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, require_guarantee
 
 
 def gaussian_delta(scale: float, sensitivity: float, epsilon: float) -> float:
@@ -71,6 +71,7 @@ def gaussian_scale(guarantee: Guarantee, sensitivity: float) -> float:
     """
     from scipy.optimize import brentq
 
+    require_guarantee(guarantee)
     sensitivity = _validate.finite("sensitivity", sensitivity)
     if guarantee.delta == 0:
         raise InvalidInput("Gaussian noise needs delta > 0; use Laplace noise for delta = 0.")

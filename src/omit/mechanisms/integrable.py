@@ -37,6 +37,7 @@ class IntegrableMechanism(Mechanism):
 
     measure: Measure
     relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
+    published_runs: ClassVar[int] = 1000
 
     @property
     def metric(self) -> str:

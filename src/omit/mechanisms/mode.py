@@ -46,6 +46,7 @@ class NoisyMode(Mechanism):
     statistic: ClassVar[str] = "mode"
     metric: ClassVar[str] = "probability of a wrong answer"
     unit: ClassVar[str] = "probability"
+    published_runs: ClassVar[int] = 2000
 
     def __post_init__(self) -> None:
         if self.noise not in KINDS:

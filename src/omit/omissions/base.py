@@ -15,21 +15,25 @@ An (epsilon, delta) pair comes from one proof: epsilon of one theorem and delta 
 never combined.
 
 *To add an omission*, derive from `Omission` and write `epsilon_after`; to compare its accuracy, add
-`keep_probabilities` or `draw_counts`. An omission knows nothing of mechanisms.
+`keep_probabilities` or, if records are not kept independently, `draw_counts` for columns and
+`draw_kept` for points. An omission knows nothing of mechanisms.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from omit._numeric import FloatArray, expm1_ratio, log_mix
+from omit.data.casting import show_records
 from omit.data.column import Column
-from omit.errors import InvalidInput, Refused, Unattainable, WrongNeighbours
+from omit.data.points import Points
+from omit.errors import InvalidInput, OmitError, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
     Guarantee,
@@ -40,6 +44,7 @@ from omit.guarantee import (
     show_number,
 )
 from omit.omissions._inverse import invert_increasing, largest_not_above
+from omit.omissions.drawing import kept_independently
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -173,10 +178,16 @@ class Omission(ABC):
         """Return the omission with whatever it leaves to the statistic filled in."""
         return self
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
-        """Return for each value of the column the probability that a record with it is kept.
+    def keep_probabilities(self, data: Any) -> FloatArray:
+        """Return the probability that a record is kept, for each value or for each record.
 
         Only for omissions that decide about each record independently.
+
+        Parameters
+        ----------
+        data : Column or Points
+            Of a column, one probability for each of its values; of points, one for each record.
+            An omission that is for one of them only need not take the other.
 
         Raises
         ------
@@ -189,6 +200,20 @@ class Omission(ABC):
         """Return the counts of the column's values after the omission, one draw in each row."""
         keep = self.keep_probabilities(column)
         return rng.binomial(column.counts, keep, size=(runs, len(keep)))
+
+    def draw_kept(self, points: Points, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
+        """Return an endless iterator over draws: which records are kept, by position, in order.
+
+        Every omission takes the same amount of randomness for a draw, one number for each record.
+        So the draws of two omissions from equally seeded generators are coupled: whoever is kept
+        is also kept by an omission that keeps with a larger probability.
+
+        Raises
+        ------
+        Refused
+            If it is not said how records are kept, or only for columns.
+        """
+        return kept_independently(self._keep_each(points), rng)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return dp-accounting's name for running `event` after this omission.
@@ -220,6 +245,24 @@ class Omission(ABC):
                 f"delta <= {factor:.4g} at epsilon = {show_number(target.epsilon)}."
             )
         return Guarantee(epsilon, target.delta / factor, target.neighbours)
+
+    def _keep_each(self, points: Points) -> FloatArray:
+        """Return the keep probabilities of points, or refuse what is written for columns only."""
+        try:
+            keep = np.asarray(self.keep_probabilities(points), dtype=np.float64)
+        except OmitError:
+            raise
+        except (AttributeError, TypeError, ValueError, LookupError) as error:
+            raise Refused(
+                f"{self} says what it does to columns and not to points "
+                f"({type(error).__name__}: {error})."
+            ) from error
+        if keep.shape != (points.size,) or not ((keep >= 0) & (keep <= 1)).all():
+            raise Refused(
+                f"{self} does not give every one of {show_records(points.size)} a probability "
+                "in [0, 1] of being kept."
+            )
+        return keep
 
     def require_relation(self, guarantee: Guarantee) -> None:
         """Refuse a guarantee under a relation that the omission has no bound for."""

@@ -77,8 +77,8 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     Parameters
     ----------
     text : str
-        ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M`` or
-        ``none``.
+        ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M``,
+        ``outlier-score:m,M,DISTANCE`` or ``none``.
     population : int, optional
         The number of records, which a sample of fixed size is drawn from.
 
@@ -91,6 +91,8 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     --------
     >>> parse_omission("outlier-score:0.1,0.3")
     OutlierScoreSuppression(m=0.1, M=0.3, distance=None, bound='mixture')
+    >>> parse_omission("outlier-score:0.1,0.3,manhattan").distance
+    'manhattan'
     """
     name, _, rest = text.partition(":")
     if name in REFUSED or name not in OMISSIONS:
@@ -98,16 +100,22 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     if name not in _SHORT_FORMS:
         raise InvalidInput(f"{name} has no short form, because its error cannot be computed.")
     wanted = _SHORT_FORMS[name]
+    parts = rest.split(",") if rest else []
+    words = parts[len(wanted) :] if name == "outlier-score" else []
+    parts = parts[: len(parts) - len(words)]
     try:
-        numbers = [float(part) for part in rest.split(",")] if rest else []
+        numbers = [float(part) for part in parts]
     except ValueError as error:
         raise InvalidInput(f"Expected numbers after the colon in {text!r}.") from error
-    if len(numbers) != len(wanted):
+    if len(numbers) != len(wanted) or len(words) > 1:
         form = f"{name}:{','.join(wanted)}" if wanted else name
-        raise InvalidInput(f"Expected {text!r} in the form {form}.")
+        more = f" or {form},DISTANCE" if name == "outlier-score" else ""
+        raise InvalidInput(f"Expected {text!r} in the form {form}{more}.")
     if name == "rule":
         return RuleSuppression(keep=(numbers[0], numbers[1]))
     parameters: dict[str, Any] = dict(zip(wanted, numbers, strict=True))
+    if words:
+        parameters["distance"] = words[0].strip()
     if name == "fixed-size":
         parameters["population"] = population
     return omission(name, **parameters)

@@ -8,6 +8,7 @@ distances are scaled to at most 1 (omitting records, Section 5.3).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, guarantee_if_any
 from omit.omissions.base import Omission
@@ -28,6 +30,7 @@ from omit.omissions.outlier_score_bounds import (
 )
 
 DISTANCES = ("absolute", "discrete", "euclidean", "manhattan")
+_DISTANCE_OF = MappingProxyType({"mode": "discrete", "kmeans": "euclidean", "kmedian": "euclidean"})
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class OutlierScoreSuppression(Omission):
 
     def __str__(self) -> str:
         name = f"outlier-score suppression with m={self.m:g}, M={self.M:g}"
+        if self.distance in ("euclidean", "manhattan"):
+            name += f", {self.distance.capitalize()} distance"
         return name if self.bound == "mixture" else f"{name} (published bound)"
 
     @property
@@ -135,21 +140,32 @@ class OutlierScoreSuppression(Omission):
         return (*found, *published.candidates(target))
 
     def suited_to(self, statistic: str) -> Omission:
-        """Return the suppression with a distance: discrete for the mode, else absolute."""
+        """Return the suppression with the distance of the statistic, if it has none.
+
+        Discrete for the mode, Euclidean for clustering, absolute for all else.
+        """
         if self.distance is not None:
             return self
-        return replace(self, distance="discrete" if statistic == "mode" else "absolute")
+        return replace(self, distance=_DISTANCE_OF.get(statistic, "absolute"))
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
-        """Return for each value one minus its outlier score.
+    def keep_probabilities(self, data: Column | Points) -> FloatArray:
+        """Return for each value, or for each record of points, one minus its outlier score.
 
         Raises
         ------
         Refused
-            If the distance is not one of single values.
+            If the distance is not one of such data.
         """
-        distance = self.distance or ("discrete" if column.is_text else "absolute")
-        return 1 - (self.m + (self.M - self.m) * mean_distances(column, distance))
+        if isinstance(data, Points):
+            # Here and not above: it brings the compiler, which a question of privacy does not need.
+            from omit.omissions.point_distances import mean_point_distances
+
+            means = mean_point_distances(data, self.distance or "euclidean")
+        else:
+            distance = self.distance or ("discrete" if data.is_text else "absolute")
+            means = mean_distances(data, distance)
+        # A mean of 1 with M = 1 would be a rounding error below 0.
+        return np.maximum(1 - (self.m + (self.M - self.m) * means), 0.0)
 
     def bounds(self, epsilon: float) -> dict[str, float]:
         """Return the mixture bound and, where it is defined, the published one."""

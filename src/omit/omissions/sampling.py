@@ -6,7 +6,7 @@ were drawn. A sample whose members are known amplifies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix, log_unmix
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 from omit.omissions.base import Omission
+from omit.omissions.drawing import kept_by_number
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -81,9 +83,9 @@ class NoOmission(Omission):
         """One: every record is kept."""
         return 1.0
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
+    def keep_probabilities(self, data: Column | Points) -> FloatArray:
         """Return ones."""
-        return np.ones(len(column.counts))
+        return np.ones(_outcomes(data))
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return the event itself."""
@@ -174,8 +176,8 @@ class PoissonSampling(_UniformSampling):
         """The largest rate."""
         return max(self.rate) if isinstance(self.rate, tuple) else self.rate
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
-        """Return the rate for every value.
+    def keep_probabilities(self, data: Column | Points) -> FloatArray:
+        """Return the rate for every value, or for every record of points.
 
         Raises
         ------
@@ -184,7 +186,7 @@ class PoissonSampling(_UniformSampling):
         """
         if isinstance(self.rate, tuple):
             raise Refused(f"Which records {self} keeps at which rate is not known; give one rate.")
-        return np.full(len(column.counts), self.rate)
+        return np.full(_outcomes(data), self.rate)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `PoissonSampledDpEvent` at the largest rate."""
@@ -227,7 +229,7 @@ class FixedSizeSampling(_UniformSampling):
         """The share that is drawn."""
         return self.size / self.population
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
+    def keep_probabilities(self, data: Column | Points) -> FloatArray:
         """Raise: a sample of fixed size does not keep records independently."""
         raise Refused("Records of a sample of fixed size are not kept independently.")
 
@@ -247,16 +249,32 @@ class FixedSizeSampling(_UniformSampling):
             column.counts, self.size, size=runs, method="count" if few_repeat else "marginals"
         )
 
-    def require_population(self, column: Column) -> None:
-        """Refuse a column that does not have as many records as the declared population."""
-        if column.size != self.population:
-            raise InvalidInput(
-                f"Expected population={self.population} to be the number of records, which is "
-                f"{column.size}."
-            )
+    def draw_kept(self, points: Points, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
+        """Return an endless iterator over samples without replacement, as positions in order.
+
+        Raises
+        ------
+        InvalidInput
+            If there are not as many records as the declared population.
+        """
+        self.require_population(points)
+        return kept_by_number(self.size, self.population, rng)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `SampledWithoutReplacementDpEvent`."""
         from dp_accounting import SampledWithoutReplacementDpEvent
 
         return SampledWithoutReplacementDpEvent(self.population, self.size, event)
+
+    def require_population(self, data: Column | Points) -> None:
+        """Refuse data that do not have as many records as the declared population."""
+        if data.size != self.population:
+            raise InvalidInput(
+                f"Expected population={self.population} to be the number of records, which is "
+                f"{data.size}."
+            )
+
+
+def _outcomes(data: Column | Points) -> int:
+    """Return how many probabilities are wanted: one for each value, or for each record."""
+    return data.size if isinstance(data, Points) else len(data.counts)

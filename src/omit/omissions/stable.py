@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.omissions.base import Omission
 
@@ -100,17 +101,22 @@ class RuleSuppression(StableSuppression):
             return "suppression by a fixed rule"
         return f"suppression of values outside [{self.keep[0]:g}, {self.keep[1]:g}]"
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
+    def keep_probabilities(self, data: Column | Points) -> FloatArray:
         """Return 1 for values within `keep` and 0 for the others.
 
         Raises
         ------
         Refused
-            If the rule is not given as an interval of numbers.
+            If the rule is not given as an interval of numbers, or the data are points.
         """
-        if self.keep is None or column.is_text:
+        if isinstance(data, Points):
+            raise Refused(
+                "A rule is an interval of single numbers and says nothing about points; declare "
+                "narrower bounds of their columns instead."
+            )
+        if self.keep is None or data.is_text:
             raise Refused("The rule is not known; give the interval of numbers that it keeps.")
-        values = as_array(column.values)
+        values = as_array(data.values)
         return as_array((values >= self.keep[0]) & (values <= self.keep[1]))
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:

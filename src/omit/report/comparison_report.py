@@ -25,7 +25,7 @@ def comparison_report(
         Curves and maps to add, one for each mechanism.
     """
     first = comparisons[0]
-    column = first.column
+    column = first.data
     sections = [
         f"<h1>Leaving records out of {escape(column.name)}</h1>",
         f'<p class="warning">{escape(WARNING)}</p>',
@@ -110,14 +110,14 @@ def _landscape_section(landscape: Landscape) -> str:
 def _assumptions(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
     notes = dict.fromkeys(note for comparison in comparisons for note in comparison.notes)
-    bounds = first.column.bounds
+    bounds = first.data.bounds
     statements = [
         f"Two databases are neighbours if {relation(first.target.neighbours).meaning}.",
         f"A person has at most {first.rows_per_person} record(s).",
         "The sample stays secret; bounds and parameters were fixed without looking at the data."
-        if first.column.bounds_source != "from-data"
+        if first.data.bounds_source != "from-data"
         else "The sample stays secret. The bounds were taken from the data, which is NOT private.",
-        f"Values lie in [{bounds[0]:g}, {bounds[1]:g}] ({first.column.bounds_source})."
+        f"Values lie in [{bounds[0]:g}, {bounds[1]:g}] ({first.data.bounds_source})."
         if bounds is not None
         else "Categories were declared.",
         "The mechanism's noise is reduced (or increased) so that the release has the guarantee."

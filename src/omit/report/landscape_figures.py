@@ -36,20 +36,22 @@ def rate_figure(landscape: Landscape) -> Figure:
             linestyle=_STYLES[i % 4],
         )
         axes.plot(rates[-1:], errors[-1:], "o", color=_SHADES[i % 4], markersize=4, clip_on=False)
+        margin = landscape.by_rate_margin[i]
+        axes.fill_between(
+            rates[:-1], errors[:-1] - margin, errors[:-1] + margin, color="0.8", linewidth=0
+        )
     if landscape.mechanism.unit == "%":
         axes.set_yscale("log")
         axes.set_ylabel("expected relative error, %")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_ylabel(landscape.mechanism.metric)
-        axes.set_ylim(0, 1)
+        axes.set_ylim(0, 1 if landscape.mechanism.unit == "probability" else None)
     axes.set_xlabel("sampling rate, % of records kept; dot: all records, no omission")
     axes.set_xlim(0, 100)
     axes.grid(alpha=0.25)
     axes.legend(title="guarantee of the release", frameon=False)
-    axes.set_title(
-        f"{landscape.mechanism} of {landscape.column.name}: Poisson sampling", fontsize=11
-    )
+    axes.set_title(f"{landscape.mechanism} of {landscape.data.name}: Poisson sampling", fontsize=11)
     return figure
 
 
@@ -66,7 +68,7 @@ def score_figure(landscape: Landscape) -> Figure:
     for axes in all_axes.flat[len(landscape.epsilons) :]:
         axes.set_visible(False)
     figure.suptitle(
-        f"{landscape.mechanism} of {landscape.column.name}: "
+        f"{landscape.mechanism} of {landscape.data.name}: "
         "error of outlier-score suppression ÷ error with all records",
         fontsize=11,
     )

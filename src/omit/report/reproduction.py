@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from omit.errors import InvalidInput
 from omit.papers.verdict import Paper, Verdict
 from omit.report.page import html_table, page
 
@@ -63,12 +64,12 @@ def write_reproduction(
         Claims that belong to no single exhibit.
     notes : sequence of str
         How it was computed, how long that took, and what must be said beside it.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for exhibit in exhibits:
-        exhibit.table.to_csv(folder / f"{exhibit.name}.csv", index=False)
-        if exhibit.figure is not None:
-            exhibit.figure.savefig(folder / f"{exhibit.name}.svg", metadata={"Date": None})
     every = [*verdicts, *(each for exhibit in exhibits for each in exhibit.verdicts)]
     sections = [
         f"<h1>{escape(paper.title)}</h1>",
@@ -79,7 +80,16 @@ def write_reproduction(
         sections += ["<h2>What the paper says, and whether it holds</h2>", verdict_table(every)]
     sections += [_section(exhibit) for exhibit in exhibits]
     index = folder / "index.html"
-    index.write_text(page(f"omit: {paper.title}", sections), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for exhibit in exhibits:
+            exhibit.table.to_csv(folder / f"{exhibit.name}.csv", index=False)
+            if exhibit.figure is not None:
+                exhibit.figure.savefig(folder / f"{exhibit.name}.svg", metadata={"Date": None})
+        # Last, so that a page is there only if all that it shows is.
+        index.write_text(page(f"omit: {paper.title}", sections), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
     return index
 
 

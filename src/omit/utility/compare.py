@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import Unattainable
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
+from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
+from omit.utility.compare_points import compared_losses
 from omit.utility.error import Error
-from omit.utility.expected import NO_PROTECTION, Method, base_guarantee, expected_error
+from omit.utility.expected import (
+    NO_PROTECTION,
+    Method,
+    base_guarantee,
+    expected_error,
+    require_fit,
+)
 from omit.utility.sampled_from import guarantee_on_sample, sampled_from_notes
 from omit.utility.simulated import DEFAULT_RUNS
+from omit.utility.simulated_points import Interval, MeasuredOn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +47,9 @@ WARNING = "Computed from confidential data and not private: for the curator's ey
 class Row:
     """One way to leave records out, and what it costs.
 
-    `ratio` is the expected error divided by that without omission; `standing` follows from the
-    intervals of both.
+    `ratio` is the expected error divided by that without omission. `standing` follows from the
+    intervals of both, or from `difference`, the error less that without omission, where both were
+    simulated with the same random numbers.
     """
 
     omission: Omission
@@ -47,6 +58,7 @@ class Row:
     ratio: float | None
     standing: Standing
     reason: str | None = None
+    difference: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -56,13 +68,14 @@ class Comparison:
     Prints as a table, shows itself in a notebook, and becomes a data frame or JSON.
     """
 
-    column: Column
-    mechanism: Mechanism
+    data: Column | Points
+    mechanism: Mechanism | Clustering
     target: Guarantee
     rows: tuple[Row, ...]
     noise_reduction: bool = True
     rows_per_person: int = 1
     other_truth: bool = False
+    measured_on: MeasuredOn = "all"
     sampled_from: int | None = None
 
     @property
@@ -93,7 +106,7 @@ class Comparison:
         order: dict[Standing, int] = {"better": 0, "undecided": 1}
         best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
         name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
-        effect = f"{setting}, {name} multiplies the expected error by {_factor(best.ratio)}"
+        effect = f"{setting}, {name} multiplies the expected error by {_ratio(best)}"
         if best.standing == "better":
             return f"{effect}: it beats using all records."
         if best.standing == "undecided":
@@ -110,18 +123,40 @@ class Comparison:
         simulated = [
             f"Simulated, because {reason}: {', '.join(names)}." for reason, names in reasons.items()
         ]
-        ties: tuple[str, ...] = ()
-        modes = self.mechanism.truth(self.column)
-        if self.mechanism.statistic == "mode" and len(modes) > 1 and not self.other_truth:
-            ties = (f"{len(modes)} values share the largest count; each of them counts as right.",)
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
             weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
         sampled: tuple[str, ...] = ()
         if self.sampled_from is not None:
             each = self.target.per_row(self.rows_per_person)
-            sampled = sampled_from_notes(each, self.column.size, self.sampled_from)
-        return (*self.column.notes, *sampled, *ties, *weaker, *simulated, WARNING)
+            sampled = sampled_from_notes(each, self.data.size, self.sampled_from)
+        return (*self.data.notes, *sampled, *self._own_notes(), *weaker, *simulated, WARNING)
+
+    def _own_notes(self) -> tuple[str, ...]:
+        """Return what is to say about this statistic on these data."""
+        if isinstance(self.data, Points) and isinstance(self.mechanism, Clustering):
+            return self._notes_on_runs(self.data, self.mechanism)
+        if self.mechanism.statistic != "mode" or self.other_truth or isinstance(self.data, Points):
+            return ()
+        modes = self.data.modes
+        if len(modes) == 1:
+            return ()
+        return (f"{len(modes)} values share the largest count; each of them counts as right.",)
+
+    def _notes_on_runs(self, points: Points, mechanism: Clustering) -> tuple[str, ...]:
+        base = self.rows[0].base
+        assert base is not None
+        counts = [row.error.runs or 0 for row in self.rows if row.error is not None]
+        often = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+        compared = (
+            f"Simulated with {often} runs; standings compare runs one by one, with the same random "
+            "numbers in each."
+        )
+        where: tuple[str, ...] = ()
+        if self.measured_on != "all":
+            what = "Summed" if self.measured_on == "kept-sum" else "Measured"
+            where = (f"{what} on the records that were kept only, as published by some.",)
+        return (*mechanism.notes(points, base), *where, compared)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each row."""
@@ -136,8 +171,8 @@ class Comparison:
                 "neighbours": str(self.target.neighbours),
                 "rows_per_person": self.rows_per_person,
             },
-            "column": self.column.name,
-            "records": self.column.size,
+            "data": self.data.name,
+            "records": self.data.size,
             "noise_reduction": self.noise_reduction,
             "sampled_from": self.sampled_from,
             "rows": self.to_records(),
@@ -159,7 +194,7 @@ class Comparison:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in cells
         ]
-        title = f"{self.mechanism} of {self.column.name}, {self.target}"
+        title = f"{self.mechanism} of {self.data.name}, {self.target}"
         return "\n".join([title, *lines, "", self.verdict, *self.notes])
 
     def plot(self) -> Figure:
@@ -167,7 +202,7 @@ class Comparison:
         from omit.utility.comparison_plot import comparison_figure
 
         return comparison_figure(
-            f"{self.mechanism} of {self.column.name}, {self.target}",
+            f"{self.mechanism} of {self.data.name}, {self.target}",
             [cells[0] for cells in table_cells(self.rows)],
             [row.error for row in self.rows],
             self.mechanism.metric,
@@ -188,7 +223,7 @@ class Comparison:
         )
         notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
         return (
-            f"<p><b>{escape(str(self.mechanism))} of {escape(self.column.name)}</b>, "
+            f"<p><b>{escape(str(self.mechanism))} of {escape(self.data.name)}</b>, "
             f"{escape(self.baseline.metric)} in {escape(self.baseline.unit)}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
             f"<p>{escape(self.verdict)}</p>{notes}"
@@ -207,6 +242,10 @@ class Comparison:
             "high": error.high if error is not None and math.isfinite(error.high) else None,
             "method": error.method if error is not None else "unattainable",
             "ratio": row.ratio,
+            "difference": None if row.difference is None else row.difference.value,
+            "difference_low": None if row.difference is None else row.difference.low,
+            "difference_high": None if row.difference is None else row.difference.high,
+            "runs": error.runs if error is not None else None,
             "standing": row.standing,
             "metric": self.mechanism.metric,
             "unit": self.mechanism.unit,
@@ -220,8 +259,8 @@ class Comparison:
 
 
 def compare(
-    data: Column,
-    mechanism: Mechanism,
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
     guarantee: Guarantee,
     *omissions: Omission,
     method: Method = "auto",
@@ -230,6 +269,8 @@ def compare(
     rows_per_person: int = 1,
     runs: int = DEFAULT_RUNS,
     seed: int = 0,
+    early_stop: bool = True,
+    measured_on: MeasuredOn = "all",
     sampled_from: int | None = None,
 ) -> Comparison:
     """Compare no omission with each omission at the same guarantee.
@@ -246,6 +287,10 @@ def compare(
         How many records one person may have; the guarantee is for a person.
     seed : int
         Of simulated rows; all of them start from it, so that they can be compared.
+    early_stop : bool
+        Whether a clustering's runs end when the verdict is clear, before `runs`.
+    measured_on : {"all", "kept", "kept-sum"}
+        For a clustering: whose distances make the error.
     sampled_from : int, optional
         The size of the population of which the data are a secret simple random sample. The
         guarantee is then for the population, and every row may use the weaker one that the
@@ -266,29 +311,46 @@ def compare(
     At (1, 0)-DP under add-remove, Poisson sampling at rate 0.5 multiplies the expected error by
     2.13; nothing tested beats using all records.
     """
+    require_guarantee(guarantee)
+    require_fit(data, mechanism, truth, measured_on)
     each = guarantee.per_row(rows_per_person)
     if sampled_from is not None:
         each = guarantee_on_sample(each, data.size, sampled_from)
-    rows: list[Row] = []
-    for omission in (NoOmission(), *omissions):
-        suited = omission.suited_to(mechanism.statistic)
-        try:
-            base = base_guarantee(suited, each, noise_reduction)
-        except Unattainable as reason:
-            rows.append(Row(suited, None, None, None, "unattainable", str(reason)))
-            continue
-        error = expected_error(
+    settings = [
+        _setting(omission.suited_to(mechanism.statistic), each, noise_reduction)
+        for omission in (NoOmission(), *omissions)
+    ]
+    if isinstance(data, Points):
+        assert isinstance(mechanism, Clustering)
+        attainable = [(row.omission, row.base) for row in settings if row.base is not None]
+        found = compared_losses(
             data,
             mechanism,
-            each,
-            suited,
-            method,
-            truth=truth,
-            noise_reduction=noise_reduction,
-            runs=runs,
-            rng=np.random.default_rng(seed),
+            attainable,
+            runs,
+            seed,
+            early_stop=early_stop,
+            measured_on=measured_on,
         )
-        rows.append(_standing(suited, base, error, rows[0].error if rows else None))
+        rows = _point_rows(settings, found)
+    else:
+        rows = []
+        for row in settings:
+            if row.base is None:
+                rows.append(row)
+                continue
+            error = expected_error(
+                data,
+                mechanism,
+                each,
+                row.omission,
+                method,
+                truth=truth,
+                noise_reduction=noise_reduction,
+                runs=runs,
+                rng=np.random.default_rng(seed),
+            )
+            rows.append(_standing(row.omission, row.base, error, rows[0].error if rows else None))
     return Comparison(
         data,
         mechanism,
@@ -297,8 +359,43 @@ def compare(
         noise_reduction,
         rows_per_person,
         other_truth=truth is not None,
+        measured_on=measured_on,
         sampled_from=sampled_from,
     )
+
+
+def _setting(omission: Omission, guarantee: Guarantee, noise_reduction: bool) -> Row:
+    """Return a row that knows the guarantee of its mechanism, or why there is none."""
+    try:
+        base = base_guarantee(omission, guarantee, noise_reduction)
+    except Unattainable as reason:
+        return Row(omission, None, None, None, "unattainable", str(reason))
+    return Row(omission, base, None, None, "undecided")
+
+
+def _point_rows(settings: list[Row], found: Iterator[tuple[Error, Interval]]) -> list[Row]:
+    """Return the rows of a clustering, judged by their differences run by run."""
+    rows: list[Row] = []
+    for row in settings:
+        if row.base is None:
+            rows.append(row)
+            continue
+        error, difference = next(found)
+        if not rows:
+            rows.append(
+                Row(row.omission, row.base, error, 1.0 if error.value > 0 else None, "baseline")
+            )
+            continue
+        baseline = rows[0].error
+        assert baseline is not None
+        ratio = error.value / baseline.value if baseline.value > 0 else None
+        standing: Standing = "undecided"
+        if difference.high < 0:
+            standing = "better"
+        elif difference.low > 0:
+            standing = "worse"
+        rows.append(Row(row.omission, row.base, error, ratio, standing, None, difference))
+    return rows
 
 
 def _standing(omission: Omission, base: Guarantee, error: Error, baseline: Error | None) -> Row:
@@ -336,14 +433,18 @@ def _epsilon(epsilon: float) -> str:
     return f"{epsilon:.4f}" if epsilon >= 1e-3 else f"{epsilon:.4g}"
 
 
-def _factor(ratio: float | None) -> str:
+def _factor(ratio: float | None, exact: bool = True) -> str:
     """Return a ratio to three digits, without powers of ten where a person can read it."""
     if ratio is None:
         return ""
     rounded = float(f"{ratio:.3g}")
     if rounded == 1 and ratio != 1:
-        return f"{ratio:.8g}"
+        return f"{ratio:.8g}" if exact else f"{ratio:.4f}"
     return f"{rounded:,.0f}" if 100 <= rounded < 1e7 else f"{rounded:g}"
+
+
+def _ratio(row: Row) -> str:
+    return _factor(row.ratio, row.error is not None and row.error.method == "exact")
 
 
 def _cell(value: Any) -> str:
@@ -366,7 +467,7 @@ def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
                     _epsilon(row.base.epsilon),
                     _quantity(row.error.value, row.error.unit),
                     interval(row.error),
-                    _factor(row.ratio),
+                    _ratio(row),
                     row.standing,
                 )
             )

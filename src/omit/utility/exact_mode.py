@@ -14,16 +14,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.mechanisms.noise import Noise
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Probability below this is left out at every step.
 _NEGLIGIBLE = 1e-13
@@ -210,11 +207,7 @@ class _NoisyCounts:
         return at
 
 
-def _compiled(function: Function) -> Function:
-    return cast(Function, njit(cache=True, nogil=True)(function))
-
-
-@_compiled
+@compiled
 def _exponential_sums(
     binomial: FloatArray, first: int, start: int, steps: int, decay: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import Guarantee, NoNoiseNeeded
 from omit.mechanisms.base import Mechanism
+from omit.mechanisms.clustering import Clustering
 from omit.mechanisms.integrable import IntegrableMechanism
 from omit.mechanisms.mean import NoisyMean
 from omit.mechanisms.mode import NoisyMode, possible_values
@@ -23,6 +25,12 @@ from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 from omit.utility.error import Error, Parts
 from omit.utility.simulated import DEFAULT_RUNS, simulated_error
+from omit.utility.simulated_points import (
+    MeasuredOn,
+    clustering_losses,
+    loss_error,
+    require_clusters,
+)
 
 Method = Literal["auto", "exact", "simulated"]
 
@@ -37,8 +45,8 @@ class NotExact(Exception):
 
 
 def expected_error(
-    data: Column,
-    mechanism: Mechanism,
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
     guarantee: Guarantee,
     omission: Omission | None = None,
     method: Method = "auto",
@@ -49,15 +57,16 @@ def expected_error(
     rng: np.random.Generator | None = None,
     tolerance: float = 1e-9,
     details: bool = True,
+    measured_on: MeasuredOn = "all",
 ) -> Error:
     """Return the expected error of a mechanism after an omission, at a guarantee.
 
     Parameters
     ----------
-    data : Column
+    data : Column or Points
         The confidential data. What is computed from them here is not private.
-    mechanism : Mechanism
-        What is computed.
+    mechanism : Mechanism or Clustering
+        What is computed: a clustering from points, anything else from a column.
     guarantee : Guarantee
         What the release as a whole promises.
     omission : Omission, optional
@@ -77,6 +86,8 @@ def expected_error(
         The relative precision of an exact mean.
     details : bool
         Whether to add quantiles and to say apart what the omission and what the noise costs.
+    measured_on : {"all", "kept", "kept-sum"}
+        For a clustering: whose distances make the error.
 
     Raises
     ------
@@ -95,9 +106,19 @@ def expected_error(
     """
     if method not in ("auto", "exact", "simulated"):
         raise InvalidInput(f"Expected method={method!r} to be 'auto', 'exact' or 'simulated'.")
+    require_fit(data, mechanism, truth, measured_on)
     mechanism.require_relation(guarantee)
     omission = (omission or NoOmission()).suited_to(mechanism.statistic)
     base = base_guarantee(omission, guarantee, noise_reduction)
+    rng = rng or np.random.default_rng(0)
+    if isinstance(mechanism, Clustering):
+        assert isinstance(data, Points)
+        if method == "exact":
+            raise InvalidInput("The error of a clustering is simulated; there is no exact answer.")
+        runs = _validate.positive_integer("runs", runs)
+        losses = clustering_losses(data, mechanism, base, omission, rng, measured_on)
+        return loss_error(losses.first(runs), mechanism)
+    assert isinstance(data, Column)
     truth = mechanism.truth(data) if truth is None else _checked_truth(mechanism, data, truth)
     reason = None
     if method != "simulated":
@@ -109,12 +130,27 @@ def expected_error(
                     f"There is no exact answer here: {error}; method='simulated' gives one."
                 ) from error
             reason = str(error)
-    rng = rng or np.random.default_rng(0)
     if method == "auto" and isinstance(mechanism, IntegrableMechanism):
         from omit.utility.integrated import integrated_error
 
         return integrated_error(data, mechanism, base, omission, truth, runs, rng, reason)
     return simulated_error(data, mechanism, base, omission, truth, runs, rng, reason)
+
+
+def require_fit(
+    data: Column | Points, mechanism: Mechanism | Clustering, truth: Any, measured_on: str
+) -> None:
+    """Refuse data that the statistic is not computed from, and options that it does not have."""
+    if isinstance(mechanism, Clustering):
+        if not isinstance(data, Points):
+            raise InvalidInput(f"{mechanism} needs points, which read_points gives, not a column.")
+        if truth is not None:
+            raise InvalidInput("A clustering is measured by distances; it has no truth to give.")
+        require_clusters(data, mechanism, measured_on)
+    elif isinstance(data, Points):
+        raise InvalidInput(f"{mechanism} needs one column, which read gives, not points.")
+    elif measured_on != "all":
+        raise InvalidInput(f"Expected measured_on={measured_on!r} for a clustering only.")
 
 
 def base_guarantee(

@@ -8,15 +8,11 @@ converges fast.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
 
+from omit._compile import compiled
 from omit._numeric import FloatArray
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 LARGEST_SERIES_ANGLE = 2.3
 """Up to this angle `ω (v - t)` the power series converges fast: its radius is at least pi."""
@@ -74,11 +70,7 @@ def _bernoulli_cumulants(keep: FloatArray, terms: int) -> FloatArray:
     return coefficients
 
 
-def _compiled(function: Function) -> Function:
-    return cast(Function, njit(cache=True, nogil=True)(function))
-
-
-@_compiled
+@compiled
 def log_characteristic(
     frequencies: FloatArray,
     points: FloatArray,

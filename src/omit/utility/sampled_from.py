@@ -11,7 +11,7 @@ stratified or cluster samples.
 from __future__ import annotations
 
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, require_guarantee
 from omit.omissions.sampling import FixedSizeSampling
 from omit.utility.expected import base_guarantee
 
@@ -31,6 +31,7 @@ def guarantee_on_sample(target: Guarantee, records: int, population: int) -> Gua
     >>> guarantee_on_sample(Guarantee(1.0, neighbours="replace"), records=100, population=10_000)
     Guarantee(epsilon=5.1522979382444, delta=0.0, neighbours='replace')
     """
+    require_guarantee(target)
     if population < records:
         raise InvalidInput(
             f"Expected a sample of {records:,} records to come from a population of at least as "

@@ -11,9 +11,11 @@ import numpy as np
 
 from omit import _validate
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Unattainable
-from omit.guarantee import ADD_REMOVE, Guarantee
+from omit.guarantee import ADD_REMOVE, Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
+from omit.mechanisms.clustering import Clustering
 from omit.mechanisms.integrable import IntegrableMechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
@@ -26,6 +28,7 @@ from omit.utility.sampled_from import guarantee_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
+_RUNS_TO_SEARCH = 200
 PROBABILITIES = tuple(round(0.1 * step, 1) for step in range(1, 10))
 
 
@@ -87,8 +90,8 @@ def default_candidates(neighbours: str = ADD_REMOVE, size: int = 0) -> Iterator[
 
 
 def best(
-    data: Column,
-    mechanism: Mechanism,
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
     guarantee: Guarantee,
     candidates: Iterable[Omission] | None = None,
     *,
@@ -116,12 +119,19 @@ def best(
     InvalidInput
         If there is nothing to try that can reach the guarantee.
     """
+    require_guarantee(guarantee)
     smallest, tried, alike = math.inf, 0, ""
     nearest: Omission | None = None
     each = guarantee
     if sampled_from is not None:
         each = guarantee_on_sample(guarantee, data.size, sampled_from)
-    if candidates is None and isinstance(mechanism, IntegrableMechanism):
+    # The same random numbers for all that are tried tell them apart with fewer runs.
+    search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
+    if (
+        candidates is None
+        and isinstance(data, Column)
+        and isinstance(mechanism, IntegrableMechanism)
+    ):
         found = best_size(data, mechanism, each, truth=truth, runs=runs, advance=advance)
         candidates = ()
         nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
@@ -141,7 +151,7 @@ def best(
                 each,
                 suited,
                 truth=truth,
-                runs=runs,
+                runs=search_runs,
                 tolerance=1e-7,
                 details=False,
             )
@@ -169,8 +179,8 @@ def best(
 
 
 def solve(
-    data: Column,
-    mechanism: Mechanism,
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
     wanted: float,
     omission: Omission | None = None,
     *,

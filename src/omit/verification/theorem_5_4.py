@@ -34,13 +34,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from omit import _validate
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.omissions.outlier_score_bounds import published_terms
@@ -48,7 +48,6 @@ from omit.omissions.outlier_score_bounds import published_terms
 Cell: TypeAlias = tuple[float, float, float]
 Terms: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 Hypothesis: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike], Terms]
-Function = TypeVar("Function", bound=Callable[..., object])
 
 EPSILONS: tuple[float, ...] = (
     *(i / 100 for i in range(201)),
@@ -422,13 +421,7 @@ def _compare(
     )
 
 
-def _compiled(function: Function) -> Function:
-    """Compile to machine code that runs in parallel threads and is kept between runs."""
-    compiler = njit(cache=True, nogil=True, error_model="numpy")
-    return cast(Function, compiler(function))
-
-
-@_compiled
+@compiled
 def _power(share: float, excess: float, per_record: float) -> float:
     """Return `N share ln((N + 1 + excess) / (N + 1))` for N = 1 / per_record, also for N = inf."""
     if per_record == 0.0:
@@ -436,7 +429,7 @@ def _power(share: float, excess: float, per_record: float) -> float:
     return share * math.log1p(excess * per_record / (1.0 + per_record)) / per_record
 
 
-@_compiled
+@compiled
 def _few_records(family: int, point: FloatArray, m: float, M: float) -> tuple[float, float]:
     """Return score and gain of `f_{J,N}(a; z)` for N = 1 and N = 2."""
     first = m + point[_FIRST_SCORE] * (M - m)
@@ -459,7 +452,7 @@ def _few_records(family: int, point: FloatArray, m: float, M: float) -> tuple[fl
     return (m + first + second) / 3, gain
 
 
-@_compiled
+@compiled
 def _score_and_gain(family: int, point: FloatArray, m: float, M: float) -> tuple[float, float]:
     """Return score and gain of a candidate, all sums divided by N so that N may be infinite."""
     if family <= _PAIR_INSIDE:
@@ -493,20 +486,20 @@ def _score_and_gain(family: int, point: FloatArray, m: float, M: float) -> tuple
     return (one * m + total) / (1 + one), gain
 
 
-@_compiled
+@compiled
 def _place(index: int, points: int) -> float:
     """Return the index-th of equally spaced points in [0, 1]."""
     return index / (points - 1) if points > 1 else 0.0
 
 
-@_compiled
+@compiled
 def _class(point: FloatArray) -> int:
     """Return the class within which a candidate competes for being a start of the search."""
     size = int(point[_SIZE] >= _MIDDLING) + int(point[_SIZE] >= _LARGE)
     return 4 * size + 2 * int(point[_RAISED] >= 0.5) + int(point[_OUTSIDE] >= 0.5)
 
 
-@_compiled
+@compiled
 def _survey(
     family: int, m: float, M: float, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -537,14 +530,14 @@ def _survey(
     return scores, gains, points
 
 
-@_compiled
+@compiled
 def _value(family: int, point: FloatArray, shrink: float, m: float, M: float) -> float:
     """Return `ln((E - (E-1) score) e^gain) - epsilon` of a candidate, for shrink = 1/E - 1."""
     score, gain = _score_and_gain(family, point, m, M)
     return math.log1p(shrink * score) + gain
 
 
-@_compiled
+@compiled
 def _moved(point: FloatArray, coordinate: int, step: float, largest: float) -> float:
     """Return the coordinate after a step, inside its range; N moves to another whole number."""
     here = float(point[coordinate])
@@ -556,7 +549,7 @@ def _moved(point: FloatArray, coordinate: int, step: float, largest: float) -> f
     return min(max(there, 3.0), largest)
 
 
-@_compiled
+@compiled
 def _climb(
     family: int,
     point: FloatArray,
@@ -592,7 +585,7 @@ def _climb(
     return value
 
 
-@_compiled
+@compiled
 def _climb_after_jumps(
     family: int,
     summit: FloatArray,
@@ -623,7 +616,7 @@ def _climb_after_jumps(
     return best
 
 
-@_compiled
+@compiled
 def _largest_when_removing(
     epsilons: FloatArray, m: float, M: float, sizes: FloatArray
 ) -> FloatArray:
@@ -655,7 +648,7 @@ def _largest_when_removing(
     return best
 
 
-@_compiled
+@compiled
 def _adding(epsilon: float, m: float, M: float, size: float) -> float:
     """Return the logarithm of the expression under the supremum of Remark B.24."""
     one = 1.0 / size
@@ -664,7 +657,7 @@ def _adding(epsilon: float, m: float, M: float, size: float) -> float:
     return loss - _power(1.0, (m - M) / (1 - m), one)
 
 
-@_compiled
+@compiled
 def _largest_when_adding(epsilons: FloatArray, m: float, M: float, sizes: FloatArray) -> FloatArray:
     """Return the largest value over N, by trying all sizes and halving steps around the best."""
     best = np.full(epsilons.size, -np.inf)

@@ -30,12 +30,8 @@ def accuracy_gains(
     with progress_bar("accuracy gains", steps()) as advance:
         results = compute(runs, advance)
     made = exhibits(results)
-    try:
-        index = write_reproduction(
-            output, PAPER, made, notes=notes(results, time.perf_counter() - start)
-        )
-    except OSError as error:
-        raise InvalidInput(f"Cannot write {output}: {error.strerror}.") from error
+    said = notes(results, time.perf_counter() - start)
+    index = write_reproduction(output, PAPER, made, notes=said)
     for exhibit in made:
         for verdict in exhibit.verdicts:
             typer.echo(f"{verdict.standing:14} {verdict.where}: {verdict.claim}")

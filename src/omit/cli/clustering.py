@@ -1,0 +1,58 @@
+"""The options of clusterings on the command line, and what they stand for."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from omit.cli.bounds import pairs_of_numbers
+
+if TYPE_CHECKING:
+    from omit.data.points import Points
+    from omit.mechanisms.clustering import Clustering
+
+CLUSTERINGS = ("kmeans", "kmedian")
+
+_FOR = "For kmeans and kmedian: "
+
+K = Annotated[
+    int | None, typer.Option("--k", help=f"{_FOR}how many clusters; 5 and 4 if not given.")
+]
+Columns = Annotated[
+    str | None, typer.Option(help=f"{_FOR}which columns, with commas; all declared ones if bare.")
+]
+Iterations = Annotated[int, typer.Option(help="For kmeans: how often centres are moved.")]
+Budget = Annotated[
+    str, typer.Option(help="For kmeans: su, published, or composed, which needs some delta.")
+]
+Start = Annotated[str, typer.Option(help="For kmeans: spread or uniform first centres.")]
+Candidates = Annotated[
+    int, typer.Option(help="For kmedian: values in each column that a centre can have.")
+]
+MeasuredOn = Annotated[
+    str, typer.Option(help=f"{_FOR}all, kept or kept-sum, whose distances make the error.")
+]
+
+
+def read_points(
+    source: str, columns: str | None, bounds: str | None, table: str | None
+) -> "Points":
+    """Return the points that the options name."""
+    from omit.data.reading_points import read_points
+
+    declared: Any = bounds if bounds in (None, "from-data") else pairs_of_numbers(str(bounds))
+    listed = None if columns is None else [part.strip() for part in columns.split(",")]
+    return read_points(source, listed, bounds=declared, table=table)
+
+
+def clustering(
+    statistic: str, k: int | None, iterations: int, budget: str, start: str, candidates: int
+) -> "Clustering":
+    """Return the clustering that the options describe."""
+    from omit.mechanisms.kmeans import DPLloyd
+    from omit.mechanisms.kmedian import PrivateKMedian
+
+    # Any text is handed on: the mechanisms refuse what they do not know.
+    if statistic == "kmeans":
+        chosen: Any = {"iterations": iterations, "budget": budget, "start": start}
+        return DPLloyd(5 if k is None else k, **chosen)
+    return PrivateKMedian(4 if k is None else k, candidates)

@@ -1,0 +1,115 @@
+"""Reading records with several numbers each, from wherever they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omit.data.declared import require_declaration
+from omit.data.nearest import listed
+from omit.data.opening import is_registered, opened_table, positions_of, registered_table
+from omit.data.points import ColumnBounds, Points, bounds_of_columns
+from omit.data.registry import Dataset, dataset
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+
+def read_points(
+    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    columns: str | Sequence[str] | None = None,
+    *,
+    bounds: ColumnBounds | None = None,
+    table: str | None = None,
+) -> Points:
+    """Return several columns of a table as points, one for each record.
+
+    Values outside the bounds are moved to the nearest one; records that lack a value in any of
+    the columns (empty, NULL, NaN, NA) are left out. Both are counted, and `Points.notes` says so.
+    Unlike value counts, points have to fit into memory.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, DuckDBPyConnection or DuckDBPyRelation
+        As for `read`: the name of a registered data set, the path of a CSV, Parquet or DuckDB
+        file, or a pandas or DuckDB object.
+    columns : sequence of str, optional
+        By default all columns; of a registered data set those that were registered for it.
+    bounds : pair of float, "from-data", or one of these for each column
+        The smallest and the largest value that a record can have. ``"from-data"`` takes them from
+        the data, which is not private. Registered columns have bounds.
+    table : str, optional
+        The table of a DuckDB database or connection; may be left out if there is only one.
+
+    Raises
+    ------
+    InvalidInput
+        If something is missing, undeclared or not readable; the message says what would work.
+
+    Examples
+    --------
+    >>> read_points("adult")
+    Points('adult': 32,561 records of 6 columns, bounds registered)
+    >>> read_points("adult", ["age", "hours-per-week"], bounds=[(0, 125), (0, 60)]).notes
+    ('adult: 1,110 of 32,561 records had a value that had to be moved into its bounds.',)
+    """
+    chosen = [columns] if isinstance(columns, str) else columns
+    if is_registered(source, table):
+        return _read_registered(dataset(source), chosen, bounds)
+    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
+    if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
+        frame = source.to_frame() if isinstance(source, pandas.Series) else source
+        names = [str(name) for name in frame.columns]
+        positions = positions_of(names, chosen, "the DataFrame")
+        names = [names[position] for position in positions]
+        rows = frame.iloc[:, positions]
+        made = Points.from_rows(rows, bounds_of_columns(names, bounds), columns=names)
+        return replace(made, source="a pandas object")
+    with opened_table(source, table) as opened:
+        positions = positions_of(opened.names, chosen, opened.label)
+        names = [opened.names[position] for position in positions]
+        declared = bounds_of_columns(names, bounds)
+        rows = opened.records(positions)
+    called = Path(source).name.split(".")[0] if isinstance(source, str | Path) else "points"
+    made = Points.from_rows(rows, declared, columns=names, name=called)
+    return replace(made, source=opened.label)
+
+
+def _read_registered(
+    known: Dataset, columns: Sequence[str] | None, bounds: ColumnBounds | None
+) -> Points:
+    names = known.point_columns if columns is None else tuple(columns)
+    if columns is None and not names:
+        raise InvalidInput(
+            f"Expected columns=... of the data set {known.name!r}; with bounds there are "
+            f"{listed(known.bounds)}."
+        )
+    with registered_table(known) as opened:
+        positions = positions_of(opened.names, names, f"the data set {known.name!r}")
+        declared = _registered_bounds(known, names) if bounds is None else bounds
+        bounds_of_columns(names, declared)
+        rows = opened.records(positions, absent=known.missing)
+    made = Points.from_rows(rows, declared, columns=names, name=known.name)
+    if bounds is not None:
+        return replace(made, source=known.name)
+    remarks = _remarks(known, names)
+    return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
+
+
+def _registered_bounds(known: Dataset, names: Sequence[str]) -> ColumnBounds:
+    for name in names:
+        require_declaration(name, known.bounds.get(name), None)
+    return [known.bounds[name] for name in names]
+
+
+def _remarks(known: Dataset, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what has to be said about the columns, each sentence once."""
+    about: dict[str, list[str]] = {}
+    for name in names:
+        if name in known.remarks:
+            about.setdefault(known.remarks[name], []).append(name)
+    return tuple(f"{', '.join(columns)}: {remark}" for remark, columns in about.items())

@@ -1,0 +1,211 @@
+"""Private k-median: local search in which every swap is drawn by the exponential mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.data.points import Points
+from omit.errors import InvalidInput
+from omit.guarantee import ADD_REMOVE, Guarantee
+from omit.mechanisms.clustering import Clustering, Positions
+from omit.mechanisms.swaps import assign, choose, local_search
+
+Weights = Literal["gupta", "monotone"]
+
+# Candidates that a table of centres may be chosen from.
+_LARGEST_GRID = 10_000_000
+
+
+@dataclass(frozen=True)
+class PrivateKMedian(Clustering):
+    """Swap centres at random, good swaps more probably, and report one of the sets on the way.
+
+    Algorithm 2 of Gupta et al.: from any `k` of the declared candidates, `T = 6 k ln |V|` swaps,
+    each drawn with probability proportional to `exp(-epsilon' cost)`, where the cost is the sum of
+    all records' distances to their nearest centre after the swap; then one of the `T + 1` sets,
+    drawn in the same way by its cost. Distances are those of points scaled by their declared
+    bounds, divided by the diagonal of the cube, so that one record changes a cost by at most 1.
+
+    At ordinary epsilon the factor `epsilon'` is so small (about .002 at epsilon = 1 and `k` = 4)
+    that choices are nearly uniform: the result is hardly better than centres drawn at random.
+
+    Parameters
+    ----------
+    k : int
+        How many centres.
+    candidates : int or sequence of sequences of float
+        Where centres may be: a grid of so many values in each column, both bounds included, or
+        given points in the units of the columns. Declared, never taken from the data.
+    weights : {"gupta", "monotone"}
+        ``"gupta"`` is `epsilon' = epsilon / (2 (T + 1))`. ``"monotone"`` is twice that: under
+        add-remove one more record makes every cost larger or leaves it, so numerator and
+        denominator of a choice's probability move the same way, and the factor 2 is not needed.
+
+    References
+    ----------
+    Gupta, Ligett, McSherry, Roth and Talwar, "Differentially private combinatorial optimization",
+    SODA 2010.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> mechanism = PrivateKMedian(k=4)
+    >>> mechanism.steps(candidates=100**2)
+    222
+    >>> round(mechanism.rate(Guarantee(1.0), candidates=100**2), 6)
+    0.002242
+    """
+
+    k: int = 4
+    candidates: int | Sequence[Sequence[float]] = 100
+    weights: Weights = "gupta"
+
+    statistic: ClassVar[str] = "kmedian"
+    metric: ClassVar[str] = "average cost"
+    unit: ClassVar[str] = "distance"
+    published_runs: ClassVar[int] = 20
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _validate.positive_integer("k", self.k))
+        if self.weights not in get_args(Weights):
+            raise InvalidInput(f"Expected weights={self.weights!r} to be 'gupta' or 'monotone'.")
+        if isinstance(self.candidates, int | np.integer):
+            values = _validate.positive_integer("candidates", self.candidates)
+            object.__setattr__(self, "candidates", values)
+            return
+        try:
+            given = tuple(tuple(float(each) for each in point) for point in self.candidates)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                "Expected candidates to be the number of grid values in each column, or points."
+            ) from error
+        object.__setattr__(self, "candidates", given)
+
+    def __str__(self) -> str:
+        weights = "" if self.weights == "gupta" else f", {self.weights} weights"
+        return f"private k-median, k = {self.k}{weights}"
+
+    def steps(self, candidates: int) -> int:
+        """Return the number of swaps, `6 k ln |V|`, rounded up."""
+        return math.ceil(6 * self.k * math.log(candidates))
+
+    def rate(self, guarantee: Guarantee, candidates: int) -> float:
+        """Return `epsilon'`, the factor of a cost in the exponent of its weight."""
+        self.require_relation(guarantee)
+        share = guarantee.epsilon / (self.steps(candidates) + 1)
+        if self.weights == "gupta":
+            return share / 2
+        if guarantee.neighbours != ADD_REMOVE:
+            raise InvalidInput("Costs are monotone under add-remove only; use weights='gupta'.")
+        return share
+
+    def places(self, points: Points) -> FloatArray:
+        """Return the candidates, one in each row, in the cube of scaled points.
+
+        Raises
+        ------
+        InvalidInput
+            If there are not more than `k` of them, too many, or they do not fit the columns.
+        """
+        if isinstance(self.candidates, int):
+            size = self.candidates**points.dimensions
+            if size > _LARGEST_GRID:
+                raise InvalidInput(
+                    f"A grid of {self.candidates} values in each of {points.dimensions} columns "
+                    f"has more than {_LARGEST_GRID:,} candidates; use a coarser grid, fewer "
+                    "columns or given candidates."
+                )
+            axis = np.linspace(-1, 1, self.candidates) if self.candidates > 1 else np.zeros(1)
+            grid = np.meshgrid(*[axis] * points.dimensions, indexing="ij")
+            places = np.stack([each.ravel() for each in grid], axis=1)
+        else:
+            if {len(each) for each in self.candidates} != {points.dimensions}:
+                raise InvalidInput(
+                    f"Expected every candidate to have {points.dimensions} numbers, one for each "
+                    "column."
+                )
+            given = Points.from_rows(self.candidates, points.bounds, name="candidates")
+            if given.clamped or given.missing:
+                raise InvalidInput("Expected every candidate within the declared bounds.")
+            places = np.unique(given.scaled.T, axis=0)
+        if len(places) <= self.k:
+            raise InvalidInput(
+                f"Expected more than k={self.k} different candidates, got {len(places)}."
+            )
+        return places
+
+    def prepare(self, points: Points, guarantee: Guarantee) -> PreparedMedian:
+        """Return the algorithm on these points, with its candidates and the weight of costs."""
+        places = self.places(points)
+        return PreparedMedian(
+            points.scaled,
+            np.ascontiguousarray(places.T),
+            self.k,
+            self.steps(len(places)),
+            self.rate(guarantee, len(places)),
+        )
+
+    def notes(self, points: Points, guarantee: Guarantee) -> tuple[str, ...]:
+        """Say so if choices are nearly uniform."""
+        rate = self.rate(guarantee, len(self.places(points)))
+        spread = rate * points.size
+        if spread > 1:
+            return ()
+        return (
+            f"At epsilon = {guarantee.epsilon:.4g} the best and the worst swap differ in weight by "
+            f"a factor of at most {math.exp(spread):.3g}: centres are nearly random.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedMedian:
+    """Private k-median with its candidates and the weight of costs, ready for many runs."""
+
+    columns: FloatArray
+    candidates: FloatArray
+    k: int
+    steps: int
+    rate: float
+
+    @property
+    def scale(self) -> float:
+        """What scaled distances are multiplied by: one over the diagonal of the cube."""
+        return 0.5 / math.sqrt(self.columns.shape[0])
+
+    def centres(self, kept: Positions | None, rng: np.random.Generator) -> FloatArray:
+        """Return the centres of one run on the records that are left."""
+        size = self.candidates.shape[1]
+        first = rng.choice(size, self.k, replace=False, shuffle=False).astype(np.int64)
+        sets, costs = local_search(
+            self._left(kept),
+            self.candidates,
+            self.scale,
+            first,
+            self.steps,
+            self.rate,
+            max(16, size // 4),
+            rng,
+        )
+        chosen = choose(np.exp(-self.rate * (costs - costs.min())), rng)
+        return as_array(self.candidates[:, sets[chosen]].T)
+
+    def loss(self, centres: FloatArray, kept: Positions | None = None) -> float:
+        """Return the average distance to the nearest centre; 0 if nothing is left."""
+        columns = self._left(kept)
+        size = columns.shape[1]
+        if not size:
+            return 0.0
+        places = np.ascontiguousarray(as_array(centres).T)
+        nearest, second, owner = np.empty(size), np.empty(size), np.empty(size, np.int64)
+        which = np.arange(places.shape[1])
+        return float(assign(columns, places, self.scale, which, nearest, second, owner) / size)
+
+    def _left(self, kept: Positions | None) -> FloatArray:
+        return self.columns if kept is None else self.columns.take(kept, axis=1)

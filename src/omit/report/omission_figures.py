@@ -1,0 +1,180 @@
+"""The figures of the paper on omitting records, drawn from the table of their cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omit._numeric import FloatArray
+from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
+from omit.papers.omitting_records.figures import EPSILONS, PROBABILITIES, Figure, Subject
+from omit.papers.omitting_records.table import of_subject
+from omit.report.privacy_figure import privacy_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_STYLES = ("-", "--", "-.", (0, (1, 1)))
+_SHADES = ("0.0", "0.3", "0.45", "0.6")
+_LABELS = {
+    "mean": "expected relative error, %",
+    "mode": "probability of a wrong mode",
+    "DPLloyd": "normalised intra-cluster variance",
+    "k-median": "average cost",
+}
+
+
+def paper_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
+    """Return a figure of the paper, drawn from the table of all cells."""
+    if figure.kind == "privacy":
+        return privacy_figure()
+    if figure.kind == "sampling":
+        return _sampling_figure(figure, table)
+    return _suppression_figure(figure, table)
+
+
+def _sampling_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
+    from matplotlib.figure import Figure as Drawing
+
+    count = len(figure.subjects)
+    columns = 3 if count == 3 else 2
+    rows = -(-count // columns)
+    drawing = Drawing(figsize=(4.6 * columns, 3.7 * rows + 0.5), layout="constrained")
+    panels = drawing.subplots(rows, columns, squeeze=False)
+    for axes, subject in zip(panels.flat, figure.subjects, strict=True):
+        _draw_sampling(axes, subject, of_subject(table, subject))
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    drawing.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=len(EPSILONS),
+        frameon=False,
+        title="guarantee of the release; thin line of the same kind: all records, no sampling",
+        title_fontsize=9,
+    )
+    return drawing
+
+
+def _draw_sampling(axes: Axes, subject: Subject, rows: pd.DataFrame) -> None:
+    sampled = rows[rows["kind"] == "poisson"]
+    for epsilon, style, shade in zip(EPSILONS, _STYLES, _SHADES, strict=True):
+        part = sampled[sampled["epsilon"] == epsilon].sort_values("rate")
+        plain = rows[(rows["kind"] == "none") & (rows["epsilon"] == epsilon)]["error"]
+        rates = 100 * part["rate"].to_numpy()
+        axes.fill_between(rates, part["low"], part["high"], color="0.85", linewidth=0)
+        axes.plot(rates, part["error"], linestyle=style, color=shade, label=f"ε = {epsilon:g}")
+        axes.axhline(float(plain.iloc[0]), linestyle=style, color=shade, linewidth=0.7)
+    if subject.statistic == "mean":
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    else:
+        axes.set_ylim(0, 1 if subject.statistic == "mode" else None)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("sampling rate, % of records kept")
+    axes.set_ylabel(_LABELS[subject.statistic])
+    axes.set_title(subject.title, fontsize=10)
+    axes.grid(alpha=0.25)
+
+
+def _suppression_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
+    from matplotlib.figure import Figure as Drawing
+
+    bounds = ("mixture", "published") if figure.noise_reduction else ("mixture",)
+    lines = [(subject, bound) for subject in figure.subjects for bound in bounds]
+    drawing = Drawing(figsize=(13.6, 3.6 * len(lines) + 0.4), layout="constrained")
+    panels = drawing.subplots(len(lines), len(EPSILONS), squeeze=False, sharex=True, sharey=True)
+    for panel, (subject, bound) in zip(panels, lines, strict=True):
+        rows = of_subject(table, subject)
+        rows = rows[(rows["kind"] == "outlier-score") & (rows["bound"] == bound)]
+        rows = rows[rows["noise_reduction"] == figure.noise_reduction]
+        unit = _unit(subject, rows["gain"].abs().max())
+        for axes, epsilon in zip(panel, EPSILONS, strict=True):
+            gains = _grid(rows[rows["epsilon"] == epsilon]) * unit[0]
+            _draw_gains(axes, gains, float(rows["gain"].abs().max()) * unit[0])
+            if figure.noise_reduction:
+                _draw_unchanged(axes, epsilon, bound)
+            axes.set_title(f"ε = {epsilon:g}", fontsize=10)
+        under = f"\n{bound} bound" if figure.noise_reduction else "\nsame mechanism"
+        panel[0].set_ylabel(f"{subject.mechanism}{under}\ngain, {unit[1]}\n\nM", fontsize=9)
+    for axes in panels[-1]:
+        axes.set_xlabel("m, smallest probability of deletion", fontsize=9)
+    place = " ".join(filter(None, (figure.subjects[0].data, figure.subjects[0].column)))
+    if len({(each.data, each.column) for each in figure.subjects}) > 1:
+        place = "adult"
+    drawing.suptitle(
+        f"{place}: error with all records less error after outlier-score suppression "
+        "(positive: suppression helps; empty: the guarantee cannot be reached)",
+        fontsize=11,
+    )
+    return drawing
+
+
+def _unit(subject: Subject, largest: float) -> tuple[float, str]:
+    """Return by what gains are multiplied so that they can be read, and the unit then."""
+    if subject.statistic == "mean":
+        return 1.0, "percentage points"
+    if subject.statistic == "mode":
+        return 100.0, "percentage points"
+    return (1000.0, "thousandths") if largest < 0.5 else (1.0, "scaled units")
+
+
+def _grid(rows: pd.DataFrame) -> FloatArray:
+    """Return gains by m and M, `nan` where there is none."""
+    gains = np.full((len(PROBABILITIES), len(PROBABILITIES)), np.nan)
+    place = {probability: i for i, probability in enumerate(PROBABILITIES)}
+    for row in rows.itertuples():
+        gains[place[row.m], place[row.M]] = row.gain
+    return gains
+
+
+def _draw_gains(axes: Axes, gains: FloatArray, largest: float) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    # Light enough for black numbers; by the square root, so that small ones show.
+    colours = LinearSegmentedColormap.from_list("gain", ["#fd8d3c", "#ffffff", "#4292c6"])
+    colours.set_bad("0.93")
+    shown = np.sign(gains) * np.sqrt(np.abs(gains) / (largest or 1.0))
+    above = np.ma.masked_invalid(shown.T)
+    axes.imshow(
+        above, origin="lower", extent=(0.05, 0.95, 0.05, 0.95), cmap=colours, vmin=-1, vmax=1
+    )
+    for i, m in enumerate(PROBABILITIES):
+        for j, M in enumerate(PROBABILITIES):
+            if np.isfinite(gains[i, j]):
+                text = short(gains[i, j])
+                axes.text(m, M, text, ha="center", va="center", fontsize=7, zorder=4)
+    axes.fill([0.05, 0.95, 0.95], [-0.05, 0.85, -0.05], color="white", zorder=1.5)
+    axes.set(xticks=[0.1, 0.5, 0.9], yticks=[0.1, 0.5, 0.9], xlim=(0.05, 0.95), ylim=(0.05, 0.95))
+
+
+def _draw_unchanged(axes: Axes, epsilon: float, bound: str) -> None:
+    """Draw where suppression leaves privacy as it is, below the numbers."""
+    known = mixture_epsilon if bound == "mixture" else published_epsilon
+    fine = np.linspace(0.05, 0.949, 180)
+    m, M = np.meshgrid(fine, fine)
+    values = np.ma.masked_where(m > M, known(epsilon, np.minimum(m, M), np.maximum(m, M)))
+    if values.min() < epsilon < values.max():
+        axes.contour(m, M, values, levels=[epsilon], colors="#6baed6", linewidths=2)
+
+
+def short(gain: float) -> str:
+    """Return a gain in few digits.
+
+    Examples
+    --------
+    >>> short(-0.0213), short(-87.93), short(0.0), short(-1e-9)
+    ('-.021', '-88', '0', '-0')
+    """
+    if gain == 0:
+        return "0"
+    if abs(gain) >= 9.95:
+        return f"{gain:.0f}"
+    digits = 1 if abs(gain) >= 0.995 else 2 if abs(gain) >= 0.0995 else 3
+    text = f"{gain:.{digits}f}"
+    if float(text) == 0:
+        return "-0" if gain < 0 else "+0"
+    return text.replace("0.", ".", 1) if abs(gain) < 1 else text

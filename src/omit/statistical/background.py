@@ -1,0 +1,397 @@
+"""What the adversary knows beside the distribution, when a query is answered on a sample.
+
+A sample that holds the critical entry holds `size - 1` others, drawn at random from all others. How
+many of them the adversary knows is hypergeometric; from which groups they come is multivariate
+hypergeometric. Definition 3.3 averages the curve of the sample over this draw, as if the adversary
+saw *which* entries were drawn. That is an upper bound on the curve of the sampled answer, because
+not knowing the draw can only hurt the adversary.
+
+The average is taken exactly where the draws are few, bracketed by steps where the curve is known to
+rise with the number of known entries, and else estimated with an interval that holds for any number
+of draws (Maurer and Pontil 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit import _validate
+from omit._numeric import FloatArray
+from omit.errors import InvalidInput
+from omit.statistical.binomial import RELATIVE_ERROR, one_less, one_more
+from omit.statistical.distribution import Distribution, property_probability
+from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
+from omit.statistical.property import checked_entries, describe
+from omit.statistical.sums import sum_curve_of_groups
+
+Average: TypeAlias = Literal["exact", "threshold", "published"]
+
+# More curves than this are not computed one by one.
+_MOST_STEPS = 300
+_MOST_COMPOSITIONS = 5_000
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class Population:
+    """Independent entries in groups with the same probability of a property, and known entries.
+
+    Parameters
+    ----------
+    groups : sequence of (size, probability)
+        Entries whose value the adversary does not know.
+    known : int
+        Entries whose value the adversary knows.
+
+    Examples
+    --------
+    >>> Population([(60, 0.5), (30, 0.1)], known=10).n
+    100
+    """
+
+    groups: tuple[tuple[int, float], ...]
+    known: int = 0
+
+    def __init__(self, groups: Sequence[tuple[int, float]], known: int = 0) -> None:
+        if not groups:
+            raise InvalidInput("Expected at least one group of entries.")
+        checked = tuple(
+            (_validate.positive_integer("size", size), property_probability(p, "probability"))
+            for size, p in groups
+        )
+        number = _validate.finite("known", known)
+        if number < 0 or number != int(number):
+            raise InvalidInput(f"Expected known={known} to be a whole number of at least 0.")
+        object.__setattr__(self, "groups", checked)
+        object.__setattr__(self, "known", int(number))
+
+    @property
+    def n(self) -> int:
+        """All entries."""
+        return sum(size for size, _ in self.groups) + self.known
+
+    def __str__(self) -> str:
+        if len(self.groups) == 1:
+            return describe(self.n, self.groups[0][1], self.known)
+        parts = ", ".join(f"{size:,} with probability {p:g}" for size, p in self.groups)
+        return f"{self.n:,} independent entries, {parts}, {self.known:,} known to the adversary"
+
+
+def sampled_property_curve(
+    n: int,
+    p: float,
+    size: int,
+    epsilon: ArrayLike,
+    *,
+    known: int = 0,
+    average: Average = "exact",
+    conditional: bool = False,
+) -> PrivacyCurve:
+    """Return the sampling privacy curve of a property query on `size` of `n` entries.
+
+    Parameters
+    ----------
+    n, p, known
+        As for `property_curve`.
+    size : int
+        Entries drawn without replacement.
+    epsilon : array
+        Where to evaluate.
+    average : {"exact", "threshold", "published"}
+        The corrected average of Example 1; its bound by a threshold for the number of known
+        entries, taken where it is smallest; or the average as printed, which is *not* a bound.
+    conditional : bool
+        Given that the critical entry was drawn, as the formulas of Example 1 are. Otherwise, as in
+        Definition 3.3, samples without it count as zero.
+
+    Examples
+    --------
+    >>> sampled_property_curve(12, 0.5, 6, 0.1, known=11, conditional=True).delta
+    array([1.])
+    >>> asked = dict(known=11, average="published", conditional=True)
+    >>> sampled_property_curve(12, 0.5, 6, 0.1, **asked).delta     # as printed: too optimistic
+    array([0.79...])
+    """
+    n, known = checked_entries(n, known)
+    p = property_probability(p)
+    size = checked_sample("size", size, n)
+    epsilons = ascending_epsilons(epsilon)
+    if average not in ("exact", "threshold", "published"):
+        raise InvalidInput(
+            f"Expected average={average!r} to be 'exact', 'threshold' or 'published'."
+        )
+    others = n if average == "published" else n - 1
+    counts, weights, missing = _hypergeometric(others, known, size - 1)
+    if average == "threshold":
+        low, high = _by_threshold(counts, weights, missing, size - 1, p, epsilons)
+    else:
+        # Unknown entries in the sample, the fewest first, so that deltas fall.
+        low, high = expected_delta((size - 1 - counts)[::-1], weights[::-1], p, epsilons)
+        high = high + missing
+    share = 1.0 if conditional else size / n
+    exact = average == "exact" and bool((high - low <= 1e-6 * high + 1e-15).all())
+    text = f"{describe(n, p, known)}; {size:,} entries drawn without replacement"
+    method: Method = "exact" if exact else "upper bound"
+    return curve_of(epsilons, share * low, share * high, method, text)
+
+
+def checked_sample(name: str, size: int, n: int) -> int:
+    """Return the size of a sample.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not between 1 and `n`.
+    """
+    size = _validate.positive_integer(name, size)
+    if size > n:
+        raise InvalidInput(f"Expected {name}={size} to be at most n={n}.")
+    return size
+
+
+def curve_of(
+    epsilon: FloatArray, low: FloatArray, high: FloatArray, method: Method, assumption: str
+) -> PrivacyCurve:
+    """Return an averaged curve, rounded away from the truth."""
+    return PrivacyCurve(
+        epsilon,
+        np.minimum(high * (1 + RELATIVE_ERROR), 1.0),
+        np.maximum(low * (1 - RELATIVE_ERROR), 0.0),
+        (),
+        method,
+        assumption,
+        confidence=CONFIDENCE if method == "simulated" else None,
+    )
+
+
+def expected_delta(
+    unknown: np.ndarray[tuple[int], np.dtype[np.int64]],
+    weights: FloatArray,
+    p: float,
+    epsilon: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the average curve over the number of unknown other entries, ascending.
+
+    A further unknown entry only blurs the answer, so deltas fall: between two numbers for which the
+    curve was computed, it lies between their deltas.
+    """
+    if len(unknown) <= _MOST_STEPS:
+        nodes = np.arange(len(unknown))
+    else:
+        # Steps of equal weight, and the ends.
+        levels = np.linspace(0, 1, _MOST_STEPS)
+        share = np.cumsum(weights) / weights.sum()
+        nodes = np.unique(np.searchsorted(share, levels).clip(0, len(unknown) - 1))
+        nodes = np.unique(np.concatenate([[0], nodes, [len(unknown) - 1]]))
+    deltas = np.array([_delta(int(unknown[node]), p, epsilon) for node in nodes])
+    upper = np.zeros(len(epsilon))
+    lower = np.zeros(len(epsilon))
+    at = np.searchsorted(nodes, np.arange(len(unknown)), side="right") - 1
+    exact_here = nodes[at] == np.arange(len(unknown))
+    following = np.where(exact_here, at, np.minimum(at + 1, len(nodes) - 1))
+    for node in range(len(nodes)):
+        upper += float(weights[at == node].sum()) * deltas[node]
+        lower += float(weights[following == node].sum()) * deltas[node]
+    return lower, upper
+
+
+def _delta(others: int, p: float, epsilon: FloatArray) -> FloatArray:
+    return np.maximum(one_more(others, p, epsilon), one_less(others, p, epsilon))
+
+
+def _hypergeometric(
+    population: int, marked: int, drawn: int
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], FloatArray, float]:
+    """Return how many marked ones are drawn, their probabilities, and what is left out of them."""
+    low, high = max(0, drawn - (population - marked)), min(marked, drawn)
+    mean = drawn * marked / population if population else 0.0
+    reach = 12 * math.sqrt(mean + 1) + 60
+    first, last = max(low, math.floor(mean - reach)), min(high, math.ceil(mean + reach))
+    counts = np.arange(first, last + 1, dtype=np.int64)
+    if population == 0 or low == high:
+        return np.array([low], dtype=np.int64), np.ones(1), 0.0
+    # Ratios of neighbours are simple; factorials of the population would lose digits.
+    z = counts[:-1].astype(np.float64)
+    ratio = (marked - z) * (drawn - z) / ((z + 1) * (population - marked - drawn + z + 1))
+    log = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
+    weights = np.exp(log - log.max())
+    # The tails beyond are below 1e-25.
+    whole = first == low and last == high
+    return counts, weights / weights.sum(), 0.0 if whole else 1e-20
+
+
+def _by_threshold(
+    known: np.ndarray[tuple[int], np.dtype[np.int64]],
+    weights: FloatArray,
+    missing: float,
+    others: int,
+    p: float,
+    epsilon: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the bound of Example 1, at the threshold where it is smallest for each epsilon."""
+    below = np.cumsum(weights)
+    chosen = np.unique(np.linspace(0, len(known) - 1, min(len(known), _MOST_STEPS)).astype(int))
+    best = np.ones(len(epsilon))
+    for index in chosen:
+        share = min(float(below[index]), 1.0)
+        delta = _delta(int(others - known[index]), p, epsilon)
+        best = np.minimum(best, (1 - share) + missing + share * delta)
+    return np.zeros(len(epsilon)), best
+
+
+def sampled_groups_curve(
+    population: Population,
+    size: int,
+    epsilon: ArrayLike,
+    *,
+    critical: int | None = None,
+    conditional: bool = False,
+    runs: int = 2_000,
+    rng: np.random.Generator | None = None,
+) -> PrivacyCurve:
+    """Return the sampling privacy curve where entries come in groups: the multivariate Example 1.
+
+    Parameters
+    ----------
+    population : Population
+        The groups, whose sizes the adversary knows.
+    size : int
+        Entries drawn without replacement.
+    epsilon : array
+        Where to evaluate.
+    critical : int, optional
+        The group of the critical entry; the worst one if not given.
+    conditional : bool
+        Given that the critical entry was drawn.
+    runs, rng
+        Where the compositions of a sample are too many to list, so many are drawn.
+
+    Raises
+    ------
+    InvalidInput
+        If `rng` is needed and not given.
+
+    Examples
+    --------
+    >>> population = Population([(6, 0.5), (4, 0.1)], known=2)
+    >>> curve = sampled_groups_curve(population, 5, [0.1])
+    >>> round(float(curve.delta[0]), 6), curve.method
+    (0.188823, 'exact')
+    """
+    size = checked_sample("size", size, population.n)
+    epsilons = ascending_epsilons(epsilon)
+    probabilities = [p for _, p in population.groups]
+    chosen = range(len(probabilities)) if critical is None else [critical]
+    lows, highs = [], []
+    method: Method = "exact"
+    for group in chosen:
+        if not 0 <= group < len(probabilities):
+            raise InvalidInput(
+                f"Expected critical={group} to name one of {len(probabilities)} groups."
+            )
+        sizes = [count - (place == group) for place, (count, _) in enumerate(population.groups)]
+
+        def delta(drawn: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+            parts = [
+                (Distribution([0.0, 1.0], [1 - p, p]), count)
+                for p, count in zip(probabilities, drawn[:-1], strict=True)
+            ]
+            curve = sum_curve_of_groups(parts, (0.0, 1.0), epsilons)
+            return curve.lower, curve.delta
+
+        low, high, listed = expected_over_draws(
+            [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng
+        )
+        method = method if listed else "simulated"
+        lows.append(low)
+        highs.append(high)
+    share = 1.0 if conditional else size / population.n
+    text = f"{population}; {size:,} entries drawn without replacement"
+    return curve_of(
+        epsilons, share * np.max(lows, axis=0), share * np.max(highs, axis=0), method, text
+    )
+
+
+def expected_over_draws(
+    sizes: Sequence[int],
+    drawn: int,
+    delta: Callable[[tuple[int, ...]], tuple[FloatArray, FloatArray]],
+    width: int,
+    runs: int,
+    rng: np.random.Generator | None,
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Return bounds on the average of `delta` over draws from groups, and whether all were listed.
+
+    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1].
+    """
+    low, high = np.zeros(width), np.zeros(width)
+    if count_draws(sizes, drawn) <= _MOST_COMPOSITIONS:
+        for composition, weight in draws(sizes, drawn):
+            below, above = delta(composition)
+            low += weight * below
+            high += weight * above
+        return low, high, True
+    if rng is None:
+        raise InvalidInput(
+            "There are too many ways to draw from these groups to list them; give a random "
+            "generator (rng) to estimate the average."
+        )
+    samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
+    found = [delta(tuple(int(each) for each in row)) for row in samples]
+    below, _ = empirical_interval(np.array([each[0] for each in found]))
+    _, above = empirical_interval(np.array([each[1] for each in found]))
+    return below, above, False
+
+
+def count_draws(sizes: Sequence[int], drawn: int) -> int:
+    """Return an upper bound on how many compositions there are."""
+    ways = [min(size, drawn) + 1 for size in sizes if size > 0]
+    return math.prod(sorted(ways)[:-1]) if ways else 1
+
+
+def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield how many entries of each group a sample has, with multivariate hypergeometric odds.
+
+    Examples
+    --------
+    >>> [(each, round(weight, 3)) for each, weight in draws([1, 2], 2)]
+    [((0, 2), 0.333), ((1, 1), 0.667)]
+    """
+    total = math.comb(sum(sizes), drawn)
+
+    def extend(rest: Sequence[int], left: int) -> Iterator[tuple[tuple[int, ...], int]]:
+        if not rest:
+            if left == 0:
+                yield (), 1
+            return
+        for first in range(max(0, left - sum(rest[1:])), min(rest[0], left) + 1):
+            for others, ways in extend(rest[1:], left - first):
+                yield (first, *others), ways * math.comb(rest[0], first)
+
+    for composition, ways in extend(list(sizes), drawn):
+        # Whole numbers are divided exactly, however large.
+        yield composition, ways / total
+
+
+def empirical_interval(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return an interval for the mean of draws in [0, 1], valid for any number of draws.
+
+    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`.
+
+    Examples
+    --------
+    >>> low, high = empirical_interval(np.full((1000, 1), 0.25))
+    >>> bool(low[0] < 0.25 < high[0]), round(float(high[0] - low[0]), 4)
+    (True, 0.028)
+    """
+    runs = len(values)
+    mean = values.mean(axis=0)
+    level = math.log(4 / (1 - CONFIDENCE))
+    spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs) + 7 * level / (3 * (runs - 1))
+    return np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 1.0)

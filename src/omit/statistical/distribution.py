@@ -1,0 +1,187 @@
+"""What is known about one entry of the database: a distribution over finitely many numbers.
+
+The values lie on a lattice, `lower + step * (0, 1, 2, ...)`, because sums are computed on it. Real
+values are binned first; the answer is then the sum of the binned values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.errors import InvalidInput
+
+# How far probabilities that were typed or estimated may miss 1.
+SUM_TOLERANCE = 1e-9
+_LARGEST_SPAN = 10**7
+
+
+def property_probability(value: float, name: str = "p") -> float:
+    """Return the probability of a property, strictly between 0 and 1.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not.
+    """
+    number = _validate.finite(name, value)
+    if not (0 < number < 1 and 1 - number < 1):
+        raise InvalidInput(
+            f"Expected {name}={number} in (0, 1): an entry whose value is certain is a known entry."
+        )
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A distribution over finitely many values on a lattice.
+
+    Parameters
+    ----------
+    values : array of float
+        Distinct values of positive probability, ascending.
+    probabilities : array of float
+        Their probabilities; they must sum to 1 up to 1e-9 and are divided by their sum.
+
+    Raises
+    ------
+    InvalidInput
+        If the probabilities do not sum to 1, or the values are not multiples of one step.
+
+    Examples
+    --------
+    >>> die = Distribution([1, 2, 3, 4, 5, 6], [1 / 6] * 6)
+    >>> die.mean, round(die.variance, 4), die.step, die.is_log_concave
+    (3.5, 2.9167, 1.0, True)
+    """
+
+    values: FloatArray
+    probabilities: FloatArray
+
+    def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
+        try:
+            numbers, weights = as_array(values), as_array(probabilities)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput("Expected values and probabilities to be numbers.") from error
+        if numbers.ndim != 1 or numbers.shape != weights.shape or len(numbers) < 2:
+            raise InvalidInput("Expected as many probabilities as values, at least two.")
+        if not (np.isfinite(numbers).all() and np.isfinite(weights).all()):
+            raise InvalidInput("Expected values and probabilities to be finite numbers.")
+        if (weights < 0).any():
+            raise InvalidInput("Expected every probability to be at least 0.")
+        total = math.fsum(weights)
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise InvalidInput(f"Expected the probabilities to sum to 1, they sum to {total:.10g}.")
+        order = np.argsort(numbers, kind="stable")
+        order = order[weights[order] > 0]
+        numbers, weights = numbers[order], weights[order] / total
+        if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
+            raise InvalidInput("Expected at least two distinct values of positive probability.")
+        object.__setattr__(self, "values", numbers)
+        object.__setattr__(self, "probabilities", weights)
+        object.__setattr__(self, "_lattice", _lattice(numbers))
+        for array in (numbers, weights):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_mapping(cls, probabilities: Mapping[float, float]) -> Distribution:
+        """Return the distribution with these probabilities.
+
+        Examples
+        --------
+        >>> Distribution.from_mapping({0: 0.7, 1: 0.3}).mean
+        0.3
+        """
+        return cls(list(probabilities), list(probabilities.values()))
+
+    @classmethod
+    def binned(cls, values: ArrayLike, weights: ArrayLike, step: float) -> Distribution:
+        """Return real values moved to the nearest multiple of `step`, weights made to sum to 1.
+
+        Examples
+        --------
+        >>> Distribution.binned([0.04, 0.11, 0.52], [1, 1, 2], step=0.1).values
+        array([0. , 0.1, 0.5])
+        """
+        step = _validate.finite("step", step)
+        if step <= 0:
+            raise InvalidInput(f"Expected step={step:g} to be above 0.")
+        numbers, amounts = as_array(values), as_array(weights)
+        if numbers.shape != amounts.shape or not (amounts >= 0).all() or not amounts.sum() > 0:
+            raise InvalidInput("Expected one weight of at least 0 for every value, not all 0.")
+        index, place = np.unique(np.rint(numbers / step).astype(np.int64), return_inverse=True)
+        share = np.bincount(place, amounts / amounts.sum())
+        return cls(index * step, share)
+
+    @property
+    def step(self) -> float:
+        """The distance between points of the lattice."""
+        return self._lattice[0]
+
+    @property
+    def points(self) -> NDArray[np.int64]:
+        """The values as numbers of steps above the smallest."""
+        return self._lattice[1]
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return math.fsum(self.values * self.probabilities)
+
+    @property
+    def variance(self) -> float:
+        """The variance."""
+        return math.fsum((self.values - self.mean) ** 2 * self.probabilities)
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether the values have no gaps and no probability is below the mean of its neighbours.
+
+        The geometric mean is meant. Sums of such entries are log-concave too, and then the pair of
+        extreme values is the easiest to tell apart.
+        """
+        gapless = bool((np.diff(self.points) == 1).all())
+        log = np.log(self.probabilities)
+        # Rounding may break ties, as in a uniform distribution.
+        return gapless and bool((2 * log[1:-1] >= log[:-2] + log[2:] - 1e-13).all())
+
+    def __repr__(self) -> str:
+        return (
+            f"Distribution({len(self.values)} values from {self.values[0]:g} to "
+            f"{self.values[-1]:g}, mean {self.mean:g})"
+        )
+
+    _lattice: tuple[float, NDArray[np.int64]] = (1.0, np.zeros(0, dtype=np.int64))
+
+
+def _lattice(values: FloatArray) -> tuple[float, NDArray[np.int64]]:
+    """Return the step of the finest lattice that holds the values, and their places on it."""
+    above = values - values[0]
+    scale = float(above[-1])
+    tolerance = 1e-9 * scale
+    step = 0.0
+    for distance in above[1:]:
+        step = _common_step(step, float(distance), tolerance)
+    places = np.rint(above / step)
+    if places[-1] > _LARGEST_SPAN or (np.abs(above - places * step) > tolerance).any():
+        raise InvalidInput(
+            "Expected values that are multiples of one step; put real values into bins with "
+            "Distribution.binned first."
+        )
+    return scale / float(places[-1]), places.astype(np.int64)
+
+
+def _common_step(first: float, second: float, tolerance: float) -> float:
+    """Return the greatest common divisor of two lengths, up to a tolerance."""
+    while second > tolerance:
+        remainder = math.fmod(first, second)
+        if second - remainder <= tolerance:
+            remainder = 0.0
+        first, second = second, remainder
+    return first

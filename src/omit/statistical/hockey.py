@@ -1,0 +1,80 @@
+"""Hockey-stick divergences between a distribution on whole numbers and its own shift.
+
+`max(0, f(a - d) - e^epsilon f(a))` summed over `a` is how much better than `e^epsilon` an adversary
+tells "the entry adds `d` more" from "it does not". Three ways to sum:
+
+- *threshold*: if the ratio `f(a - d) / f(a)` rises with `a` (log-concave `f`), the positive terms
+  are those beyond one point, and tail probabilities answer for all epsilons at once;
+- *directly*, for any `f`;
+- *envelope*: the largest `f(a - d)` over all shifts `0 <= d <= D` at every `a`: an upper bound for
+  all of these shifts together, close to the largest one where `D` is small against the spread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omit._numeric import FloatArray, as_array
+
+
+def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
+    """Return `sum max(0, first - e^epsilon second)` for every epsilon.
+
+    Examples
+    --------
+    >>> hockey_stick(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([0.0, 1.0]))
+    array([0.3, 0. ])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return as_array(
+            [
+                np.nansum(np.maximum(first - np.exp(each) * second, 0.0))
+                for each in np.atleast_1d(epsilon)
+            ]
+        )
+
+
+def shifted(mass: FloatArray, shift: int) -> tuple[FloatArray, FloatArray]:
+    """Return `f(a - shift)` and `f(a)` over all `a` where either is positive."""
+    zeros = np.zeros(shift)
+    return np.concatenate([zeros, mass]), np.concatenate([mass, zeros])
+
+
+def by_threshold(mass: FloatArray, shift: int, epsilon: FloatArray, noise: float) -> FloatArray:
+    """Return the divergence of the shifted from the unshifted, for a log-concave `mass`.
+
+    `noise` is the size of errors in `mass`: where it is not larger than that, ratios mean nothing.
+    """
+    up, still = shifted(mass, shift)
+    tail_up = np.append(np.cumsum(up[::-1])[::-1], 0.0)
+    tail_still = np.append(np.cumsum(still[::-1])[::-1], 0.0)
+    clear = np.flatnonzero(np.maximum(up, still) > 64 * noise)
+    low = np.full(len(epsilon), clear[0], dtype=np.int64)
+    high = np.full(len(epsilon), clear[-1] + 1, dtype=np.int64)
+    grow = np.exp(np.minimum(epsilon, 700.0))
+    while (high > low).any():
+        middle = np.minimum((low + high) // 2, len(up) - 1)
+        positive = up[middle] > grow * still[middle]
+        open_ = high > low
+        high = np.where(open_ & positive, middle, high)
+        low = np.where(open_ & ~positive, middle + 1, low)
+    return as_array(np.maximum(tail_up[low] - grow * tail_still[low], 0.0))
+
+
+def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> FloatArray:
+    """Return an upper bound on the divergences of all shifts from 0 to the largest.
+
+    Examples
+    --------
+    >>> mass = np.array([0.25, 0.5, 0.25])
+    >>> envelope(mass, 1, np.array([0.5])) >= hockey_stick(*shifted(mass, 1), np.array([0.5]))
+    array([ True])
+    """
+    from scipy.ndimage import maximum_filter1d
+
+    _, still = shifted(mass, largest_shift)
+    # The window covers a - D .. a: its centre is moved by half its width.
+    largest = maximum_filter1d(
+        still, largest_shift + 1, mode="constant", cval=0.0, origin=largest_shift // 2
+    )
+    return hockey_stick(largest, still, epsilon)

@@ -1,0 +1,363 @@
+"""Random partitions: every query is answered on its own block of the database.
+
+What is public: the number of entries and the sizes of the blocks. What must stay secret: which
+entry is in which block. The block of the critical entry is drawn with probability `n_k / n`, and
+only its answer depends on the entry, so the delta of all answers together is at most the average
+of the blocks' deltas (Theorem 5.1; Theorem 5.2 if entries are not alike).
+
+*Where that is loose.* If all blocks count the same property, how many ones each block has tells
+nothing more than how many there are in all: the likelihood ratio of the critical entry's two values
+depends on the answers only through their sum. So the exact curve of the partition is that of one
+query on all entries in use, however many blocks there are. The documentation has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit import _validate
+from omit.errors import InvalidInput, Refused
+from omit.statistical.background import Population, curve_of, sampled_groups_curve
+from omit.statistical.composition import checked_blocks
+from omit.statistical.distribution import property_probability
+from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
+from omit.statistical.property import describe, property_curve
+from omit.statistical.sampling import Template, mixture_delta
+
+Query: TypeAlias = Callable[[Any], float]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A secret random partition of `n` entries into blocks of given sizes.
+
+    Parameters
+    ----------
+    n : int
+        Entries of the database.
+    sizes : sequence of int
+        Sizes of the blocks, one for each query; they may leave entries unused.
+
+    Examples
+    --------
+    >>> partition = Partition.equal(n=32768, queries=64)
+    >>> partition.sizes[:2], round(partition.standard_errors(0.5)[0], 6)
+    ((512, 512), 0.021924)
+    >>> partition.property_bound(0.5, 0.01).delta, partition.property_exact(0.5, 0.01).delta
+    (array([0.03065095]), array([0.00110482]))
+    """
+
+    n: int
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", _validate.positive_integer("n", self.n))
+        object.__setattr__(self, "sizes", checked_blocks(self.sizes, self.n))
+
+    @classmethod
+    def equal(cls, n: int, queries: int) -> Partition:
+        """Return blocks of equal size, up to one entry; all entries are used.
+
+        Raises
+        ------
+        InvalidInput
+            If there are more queries than entries.
+        """
+        return cls.by_importance(n, [1.0] * _validate.positive_integer("queries", queries))
+
+    @classmethod
+    def by_importance(
+        cls, n: int, importance: Sequence[float], p: float | Sequence[float] = 0.5
+    ) -> Partition:
+        """Return the blocks that minimise the mean squared errors, weighted by importance.
+
+        The error of a share among `s` entries is `p (1 - p) / s`, so the best sizes are
+        proportional to `sqrt(importance * p (1 - p))`.
+
+        Examples
+        --------
+        >>> Partition.by_importance(100, [4, 1, 1]).sizes
+        (50, 25, 25)
+        """
+        n = _validate.positive_integer("n", n)
+        weights = [_validate.finite("importance", each) for each in importance]
+        if not weights or min(weights) <= 0:
+            raise InvalidInput("Expected an importance above 0 for every query, at least one.")
+        if len(weights) > n:
+            raise InvalidInput(
+                f"Expected at most n={n} queries, got {len(weights)}: a block needs an entry."
+            )
+        chances = each_probability(p, len(weights))
+        wanted = np.sqrt([w * c * (1 - c) for w, c in zip(weights, chances, strict=True)])
+        # Every block gets one entry; the rest is shared, largest remainders first.
+        exact = np.maximum(n * wanted / wanted.sum(), 1.0)
+        sizes = np.maximum(np.floor(exact).astype(np.int64), 1)
+        while sizes.sum() > n:
+            sizes[int(np.argmax(sizes))] -= 1
+        order = np.argsort(-(exact - sizes), kind="stable")
+        for place in range(n - int(sizes.sum())):
+            sizes[order[place % len(order)]] += 1
+        return cls(n, tuple(int(size) for size in sizes))
+
+    @property
+    def used(self) -> int:
+        """How many entries are in a block."""
+        return sum(self.sizes)
+
+    def standard_errors(self, p: float | Sequence[float]) -> tuple[float, ...]:
+        """Return what each answered share misses the share in the whole database by.
+
+        The standard deviation `sqrt(p (1 - p) (1 / s - 1 / n))` of Example 2.
+        """
+        chances = each_probability(p, len(self.sizes))
+        return tuple(
+            math.sqrt(c * (1 - c) * (1 / size - 1 / self.n))
+            for size, c in zip(self.sizes, chances, strict=True)
+        )
+
+    def bound(self, curves: Sequence[PrivacyCurve]) -> PrivacyCurve:
+        """Return the bound of Theorem 5.1 from one curve for each block.
+
+        `curves[k]` is the curve of query `k` on a database of the block's size, all at the same
+        epsilons; any symmetric query with any noise will do.
+
+        Raises
+        ------
+        InvalidInput
+            If the curves do not fit the blocks.
+        """
+        if len(curves) != len(self.sizes):
+            raise InvalidInput(
+                f"Expected one curve for each of {len(self.sizes)} blocks, got {len(curves)}."
+            )
+        epsilon = curves[0].epsilon
+        if any(not np.array_equal(curve.epsilon, epsilon) for curve in curves):
+            raise InvalidInput("Expected all curves at the same values of epsilon.")
+        total = np.zeros(len(epsilon))
+        for size, curve in zip(self.sizes, curves, strict=True):
+            total += size / self.n * curve.delta
+        simulated = next((curve for curve in curves if curve.method == "simulated"), None)
+        method: Method = "upper bound" if simulated is None else "simulated"
+        blocks = f"blocks of {_show_sizes(self.sizes)}"
+        return PrivacyCurve(
+            epsilon,
+            np.minimum(total, 1.0),
+            np.zeros(len(epsilon)),
+            (),
+            method,
+            f"{self.n:,} independent identical entries in secret random {blocks}; on each: "
+            f"{curves[0].assumption}",
+            confidence=None if simulated is None else simulated.confidence,
+        )
+
+    def property_bound(self, p: float | Sequence[float], epsilon: ArrayLike) -> PrivacyCurve:
+        """Return the bound of Theorem 5.1 for property queries, one probability for each or all."""
+        chances = each_probability(p, len(self.sizes))
+        epsilons = ascending_epsilons(epsilon)
+        kinds = set(zip(self.sizes, chances, strict=True))
+        curves = {kind: property_curve(*kind, epsilons).delta for kind in kinds}
+        total = np.zeros(len(epsilons))
+        for size, chance in zip(self.sizes, chances, strict=True):
+            total += size / self.n * curves[size, chance]
+        return PrivacyCurve(
+            epsilons,
+            np.minimum(total, 1.0),
+            np.zeros(len(epsilons)),
+            (),
+            "upper bound",
+            self._assumption(chances),
+        )
+
+    def property_exact(self, p: float, epsilon: ArrayLike) -> PrivacyCurve:
+        """Return the exact curve where every block answers the same property.
+
+        It also holds for different properties of the same probability that the critical entry has
+        all or none of. If entries are left out, the critical one may be among them.
+        """
+        p = property_probability(p)
+        epsilons = ascending_epsilons(epsilon)
+        share = self.used / self.n
+        delta = mixture_delta(
+            self.used - 1,
+            p,
+            (share + (1 - share) * p, (1 - share) * (1 - p)),
+            ((1 - share) * p, share + (1 - share) * (1 - p)),
+            epsilons,
+        )
+        text = f"{self._assumption((p,))}; all blocks answer the same property"
+        return curve_of(epsilons, delta, delta, "exact", text)
+
+    def groups_bound(
+        self,
+        population: Population,
+        epsilon: ArrayLike,
+        *,
+        critical: int | None = None,
+        runs: int = 2_000,
+        rng: np.random.Generator | None = None,
+    ) -> PrivacyCurve:
+        """Return the bound of Theorem 5.2: the same property, entries not alike or known.
+
+        `runs` and `rng` are for populations whose samples are too many to list.
+        """
+        if population.n != self.n:
+            raise InvalidInput(
+                f"Expected a population of n={self.n} entries, it has {population.n}."
+            )
+        epsilons = ascending_epsilons(epsilon)
+        curves = {
+            size: sampled_groups_curve(
+                population,
+                size,
+                epsilons,
+                critical=critical,
+                conditional=True,
+                runs=runs,
+                rng=rng,
+            )
+            for size in set(self.sizes)
+        }
+        found = self.bound([curves[size] for size in self.sizes])
+        return PrivacyCurve(
+            epsilons,
+            found.delta,
+            found.lower,
+            (),
+            found.method,
+            f"{population}; secret random blocks of {_show_sizes(self.sizes)}",
+            confidence=found.confidence,
+        )
+
+    def draw(self, rng: np.random.Generator) -> Template:
+        """Return a random assignment of entries to blocks."""
+        order = rng.permutation(self.n)
+        ends = np.cumsum(self.sizes)
+        return Template(tuple(tuple(b.tolist()) for b in np.split(order[: self.used], ends[:-1])))
+
+    def answer(
+        self, records: Any, queries: Sequence[Query], rng: np.random.Generator
+    ) -> tuple[float, ...]:
+        """Split records at random and answer each query on its own block.
+
+        Parameters
+        ----------
+        records : sequence or array
+            The database, one record after the other.
+        queries : sequence of callables
+            Each takes the records of a block and returns a number. It must be symmetric: the order
+            of the records must not matter.
+        rng : Generator
+            Its state must stay secret, as the partition must.
+
+        Raises
+        ------
+        InvalidInput
+            If there are not as many records or queries as planned.
+        Refused
+            If a query depends on the order of the records.
+
+        Examples
+        --------
+        >>> partition = Partition(6, (3, 3))
+        >>> partition.answer([1, 1, 1, 1, 1, 1], [np.mean, np.sum], np.random.default_rng(0))
+        (1.0, 3.0)
+        """
+        data = np.asarray(records)
+        if len(data) != self.n:
+            raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
+        if len(queries) != len(self.sizes):
+            raise InvalidInput(
+                f"Expected one query for each of {len(self.sizes)} blocks, got {len(queries)}."
+            )
+        for number, query in enumerate(queries, start=1):
+            _require_symmetric(query, data[: max(self.sizes)], number, rng)
+        template = self.draw(rng)
+        return tuple(
+            float(query(data[list(places)]))
+            for query, places in zip(queries, template.samples, strict=True)
+        )
+
+    def answer_adaptively(
+        self,
+        records: Any,
+        analyst: Callable[[tuple[float, ...]], Query],
+        rng: np.random.Generator,
+    ) -> tuple[float, ...]:
+        """Answer queries that depend on the answers before, each on its own block.
+
+        Examples
+        --------
+        >>> def analyst(answers):
+        ...     return np.mean if not answers or answers[-1] > 0.5 else np.sum
+        >>> rng = np.random.default_rng(0)
+        >>> Partition(6, (2, 2, 2)).answer_adaptively([0, 0, 0, 0, 0, 0], analyst, rng)
+        (0.0, 0.0, 0.0)
+        """
+        data = np.asarray(records)
+        if len(data) != self.n:
+            raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
+        answers: tuple[float, ...] = ()
+        for number, places in enumerate(self.draw(rng).samples, start=1):
+            query = analyst(answers)
+            _require_symmetric(query, data[: max(self.sizes)], number, rng)
+            answers = (*answers, float(query(data[list(places)])))
+        return answers
+
+    def _assumption(self, chances: Sequence[float]) -> str:
+        kinds = sorted(set(chances))
+        text = describe(self.n, kinds[0])
+        if len(kinds) > 1:
+            text = (
+                f"{self.n:,} independent identical entries, properties of probability "
+                f"{', '.join(f'{each:g}' for each in kinds)}, none known to the adversary"
+            )
+        return f"{text}; secret random blocks of {_show_sizes(self.sizes)}"
+
+
+def each_probability(p: float | Sequence[float], count: int) -> tuple[float, ...]:
+    """Return one probability for each query.
+
+    Raises
+    ------
+    InvalidInput
+        If there are neither one nor as many as queries.
+    """
+    chances = tuple(p) if isinstance(p, Sequence) else (p,)
+    if len(chances) not in (1, count):
+        raise InvalidInput(f"Expected one probability or one for each of {count} queries.")
+    checked = tuple(property_probability(each) for each in chances)
+    return checked * count if len(checked) == 1 else checked
+
+
+def _show_sizes(sizes: Sequence[int]) -> str:
+    if len(set(sizes)) == 1 and len(sizes) > 1:
+        return f"{sizes[0]:,} entries each, {len(sizes):,} of them"
+    if len(sizes) > 6:
+        return f"{min(sizes):,} to {max(sizes):,} entries, {len(sizes):,} of them"
+    return f"{', '.join(f'{size:,}' for size in sizes)} entries"
+
+
+def _require_symmetric(
+    query: Query, records: np.ndarray[Any, Any], number: int, rng: np.random.Generator
+) -> None:
+    """Refuse a query whose answer changes with the order of the records.
+
+    The order is tried on records, not on a proof: a query that passes is not thereby proved
+    symmetric, but one that weights records by their place does not pass.
+    """
+    answer = float(query(records))
+    orders = [np.arange(len(records))[::-1], np.roll(np.arange(len(records)), 1)]
+    orders += [rng.permutation(len(records)) for _ in range(3)]
+    for order in orders:
+        other = float(query(records[order]))
+        if not math.isclose(answer, other, rel_tol=1e-9, abs_tol=1e-12):
+            raise Refused(
+                f"Query {number} depends on the order of the records; a random partition needs "
+                "symmetric queries, such as counts, sums, means and quantiles."
+            )

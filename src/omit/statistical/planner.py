@@ -1,0 +1,247 @@
+"""Planning a partition: how large the blocks are, how exact the answers, what delta it costs.
+
+And what differential privacy would allow instead: Gaussian noise of the same standard deviation on
+answers from the whole database, at the same epsilon and delta. Numbers of queries are counted
+twice, by the formula that fits the paper's tables, and exactly. Exactly means: `k` queries with
+noise of standard deviation `sigma` on a share, which one entry changes by `1 / n`, are together
+one Gaussian mechanism with `mu = sqrt(k) / (n sigma)`. These are two different promises side by
+side, not one converted into the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from omit import _validate
+from omit.errors import InvalidInput, Unattainable
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee
+from omit.mechanisms.gaussian import gaussian_delta, gaussian_scale
+from omit.statistical.guarantee import PrivacyCurve, StatisticalGuarantee
+from omit.statistical.partition import Partition, each_probability
+
+# Rounding may not cost a query that fits exactly.
+_EDGE = 1e-9
+
+
+@dataclass(frozen=True)
+class DpComparison:
+    """How many queries differential privacy allows at the same error, epsilon and delta.
+
+    Attributes
+    ----------
+    delta
+        At which delta.
+    paper
+        By the formula of the paper's tables, a sufficient condition.
+    exact
+        By exact accounting of Gaussian noise; for unequal errors, how many queries of the plan's
+        kind, in the proportions of the plan.
+    """
+
+    delta: float
+    paper: int
+    exact: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A partition with its accuracy, its delta by the theorem and exactly, and DP beside it.
+
+    Attributes
+    ----------
+    partition
+        The blocks.
+    probabilities
+        Of the property that each query asks for.
+    epsilon
+        For which the plan was made.
+    standard_errors
+        Of the answers, as shares, against the whole database.
+    theorem
+        Delta by Theorem 5.1.
+    exact
+        Delta exactly, or None if the queries have different probabilities.
+    dp_at_theorem, dp_at_exact
+        What differential privacy allows at either delta.
+    """
+
+    partition: Partition
+    probabilities: tuple[float, ...]
+    epsilon: float
+    standard_errors: tuple[float, ...]
+    theorem: float
+    exact: float | None
+    dp_at_theorem: DpComparison | None
+    dp_at_exact: DpComparison | None
+    assumption: str
+
+    @property
+    def guarantee(self) -> StatisticalGuarantee | NoGuarantee:
+        """The best promise: exact where all blocks answer the same property."""
+        delta = self.theorem if self.exact is None else self.exact
+        if delta >= 1:
+            return NoGuarantee(f"delta is 1 at epsilon = {self.epsilon:g}.")
+        return StatisticalGuarantee(self.epsilon, delta, self.assumption)
+
+
+def plan(
+    n: int,
+    queries: int,
+    epsilon: float,
+    *,
+    p: float | Sequence[float] = 0.5,
+    importance: Sequence[float] | None = None,
+) -> Plan:
+    """Plan a partition for property queries.
+
+    Parameters
+    ----------
+    n : int
+        Entries of the database.
+    queries : int
+        How many queries.
+    epsilon : float
+        At which delta is wanted.
+    p : float or sequence of float
+        Probability of the property, for all queries or for each.
+    importance : sequence of float, optional
+        How much the squared error of each query counts; all alike if not given.
+
+    Raises
+    ------
+    InvalidInput
+        If a value is out of range, or there are more queries than entries.
+
+    Examples
+    --------
+    >>> found = plan(32768, 64, 0.01)
+    >>> found.partition.sizes[0], round(found.theorem, 6), round(found.exact, 6)
+    (512, 0.030651, 0.001105)
+    >>> found.dp_at_theorem
+    DpComparison(delta=0.030650..., paper=5, exact=4037)
+    >>> found.dp_at_exact.exact
+    63
+    """
+    epsilon = _validate.epsilon(epsilon)
+    count = _validate.positive_integer("queries", queries)
+    chances = each_probability(p, count)
+    if importance is not None and len(importance) != count:
+        raise InvalidInput(
+            f"Expected one importance for each of {count} queries, got {len(importance)}."
+        )
+    partition = Partition.by_importance(n, importance or [1.0] * count, chances)
+    errors = partition.standard_errors(chances)
+    bound = partition.property_bound(chances, epsilon)
+    theorem = float(bound.delta[0])
+    exact: PrivacyCurve | None = None
+    if len(set(chances)) == 1:
+        exact = partition.property_exact(chances[0], epsilon)
+    return Plan(
+        partition,
+        chances,
+        epsilon,
+        errors,
+        theorem,
+        None if exact is None else float(exact.delta[0]),
+        compare_with_dp(n, errors, epsilon, theorem),
+        None if exact is None else compare_with_dp(n, errors, epsilon, float(exact.delta[0])),
+        bound.assumption if exact is None else exact.assumption,
+    )
+
+
+def compare_with_dp(
+    n: int, standard_errors: Sequence[float], epsilon: float, delta: float
+) -> DpComparison | None:
+    """Return how many queries DP allows with these errors, or None where that is no question.
+
+    Examples
+    --------
+    >>> compare_with_dp(1024, [0.0869], 0.05, 0.1214)
+    DpComparison(delta=0.1214, paper=2, exact=...)
+    """
+    if not 0 < delta < 1 or epsilon <= 0:
+        return None
+    if min(standard_errors) == 0:
+        # An answer without any error needs a budget without end.
+        return DpComparison(delta, 0, 0)
+    return DpComparison(
+        delta,
+        paper_dp_queries(n, _typical(standard_errors), epsilon, delta),
+        exact_dp_queries(n, _typical(standard_errors), epsilon, delta),
+    )
+
+
+def _typical(standard_errors: Sequence[float]) -> float:
+    """Return the error that, in every query, would cost as much as these together."""
+    cost = math.fsum(1 / error**2 for error in standard_errors)
+    return math.sqrt(len(standard_errors) / cost)
+
+
+def paper_dp_queries(n: int, standard_error: float, epsilon: float, delta: float) -> int:
+    """Return the number of DP queries by the formula of the paper's tables.
+
+    `floor(sigma^2 epsilon^2 n^2 / (8 ln(e + epsilon / delta)))`, which was inferred from the tables
+    (Kairouz, Oh and Viswanath's sufficient condition for Gaussian noise).
+
+    Examples
+    --------
+    >>> paper_dp_queries(32768, 0.0441, 0.02, 0.0617)
+    93
+    """
+    return math.floor(
+        standard_error**2 * epsilon**2 * n**2 / (8 * math.log(math.e + epsilon / delta))
+    )
+
+
+def exact_dp_queries(n: int, standard_error: float, epsilon: float, delta: float) -> int:
+    """Return the largest number of Gaussian queries that are (epsilon, delta)-DP together.
+
+    Under replace, where one entry changes a share by `1 / n` (L2 sensitivity `sqrt(k) / n` of `k`
+    shares).
+
+    Examples
+    --------
+    >>> exact_dp_queries(32768, 0.021923855, 0.01, 0.030650949)
+    4037
+    """
+    scale = gaussian_scale(Guarantee(epsilon, delta, REPLACE), 1.0)
+    count = math.floor((n * standard_error / scale) ** 2 * (1 + _EDGE))
+    # The inverse is rounded to the safe side; the curve itself decides at the edge.
+    while gaussian_delta(standard_error, math.sqrt(count + 1) / n, epsilon) <= delta:
+        count += 1
+    while count and gaussian_delta(standard_error, math.sqrt(count) / n, epsilon) > delta:
+        count -= 1
+    return count
+
+
+def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int:
+    """Return the largest number of equal blocks whose delta by Theorem 5.1 is at most `delta`.
+
+    Raises
+    ------
+    Unattainable
+        If even one query on all entries has a larger delta.
+
+    Examples
+    --------
+    >>> most_queries(32768, 0.01, 0.0307)
+    64
+    """
+    delta = _validate.delta(delta)
+    n = _validate.positive_integer("n", n)
+
+    def cost(count: int) -> float:
+        return float(Partition.equal(n, count).property_bound(p, epsilon).delta[0])
+
+    if cost(1) > delta:
+        raise Unattainable(
+            f"Even one query on all {n:,} entries has delta = {cost(1):.4g} at epsilon = "
+            f"{epsilon:g}; add noise or allow more."
+        )
+    low, high = 1, n + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if cost(middle) <= delta else (low, middle)
+    return low

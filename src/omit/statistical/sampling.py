@@ -1,0 +1,473 @@
+"""Templates and sampling techniques: which entries an answer is computed on.
+
+A *template* is a list of samples, each a sequence of places in the database. A *sampling technique*
+is a distribution over templates. Two questions are answered about it:
+
+- the *sampling privacy curve* (Definition 3.3), the average over templates of the curve given the
+  template: valid even if the adversary learns which entries were drawn, after the fact;
+- the *secret* curve of the answer itself, where the template stays secret: never larger.
+
+For property queries on identical entries the secret curve has a closed form wherever the answer is
+a mixture of two neighbouring binomials: `alpha b(a-1) + beta b(a)` against the same with other
+weights. Its divergence at `epsilon` is `A` times that of `1 + X` from `X` at another epsilon,
+`ln(B / A)`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from omit import _validate
+from omit._numeric import FloatArray
+from omit.errors import InvalidInput
+from omit.statistical.background import (
+    checked_sample,
+    curve_of,
+    empirical_interval,
+    expected_delta,
+    sampled_property_curve,
+)
+from omit.statistical.binomial import log_pmf, one_less, one_more
+from omit.statistical.distribution import property_probability
+from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
+from omit.statistical.hockey import hockey_stick, shifted
+from omit.statistical.lattice import Part, lattice_sum
+from omit.statistical.property import checked_entries, describe
+
+_MOST_TEMPLATES = 10**6
+_MOST_PROFILES = 3_000
+_MOST_WORK = 5 * 10**7
+
+
+@dataclass(frozen=True)
+class Template:
+    """Samples of a database, as sequences of places (Definition 3.1).
+
+    Examples
+    --------
+    >>> template = Template(((0, 2), (1,)))
+    >>> template.format, template.is_injective, template.apply("abc")
+    ((2, 1), True, (('a', 'c'), ('b',)))
+    """
+
+    samples: tuple[tuple[int, ...], ...]
+
+    @property
+    def format(self) -> tuple[int, ...]:
+        """The sizes of the samples."""
+        return tuple(len(sample) for sample in self.samples)
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether no place is used twice."""
+        places = [place for sample in self.samples for place in sample]
+        return len(set(places)) == len(places)
+
+    def apply(self, records: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return the samples of these records.
+
+        Raises
+        ------
+        InvalidInput
+            If a place does not exist.
+        """
+        for place in itertools.chain.from_iterable(self.samples):
+            if not 0 <= place < len(records):
+                raise InvalidInput(f"There is no place {place} among {len(records)} records.")
+        return tuple(tuple(records[place] for place in sample) for sample in self.samples)
+
+
+class SamplingTechnique(ABC):
+    """A distribution over templates with one sample (Definition 3.2)."""
+
+    @abstractmethod
+    def templates(self, n: int) -> Mapping[Template, float]:
+        """Return every template, the order of places aside, with its probability; for small `n`."""
+
+    @abstractmethod
+    def draw(self, n: int, rng: np.random.Generator) -> Template:
+        """Return a random template."""
+
+    @abstractmethod
+    def curve(
+        self,
+        n: int,
+        p: float,
+        epsilon: ArrayLike,
+        *,
+        known: int = 0,
+        runs: int = 2_000,
+        rng: np.random.Generator | None = None,
+    ) -> PrivacyCurve:
+        """Return the sampling privacy curve of a property query (Definition 3.3)."""
+
+    @abstractmethod
+    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
+        """Return the curve of the answer itself, the template being secret."""
+
+
+@dataclass(frozen=True)
+class WithoutReplacement(SamplingTechnique):
+    """Draw `size` entries, every subset alike.
+
+    Examples
+    --------
+    >>> technique = WithoutReplacement(100)
+    >>> technique.curve(1000, 0.5, 0.1).delta, technique.secret_curve(1000, 0.5, 0.1).delta
+    (array([0.00418368]), array([5.67497739e-10]))
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", _validate.positive_integer("size", self.size))
+
+    def __str__(self) -> str:
+        return f"{self.size:,} entries drawn without replacement"
+
+    def templates(self, n: int) -> Mapping[Template, float]:
+        """Return every subset of the size."""
+        size = checked_sample("size", self.size, n)
+        count = math.comb(n, size)
+        _require_few(count)
+        return {Template((each,)): 1 / count for each in itertools.combinations(range(n), size)}
+
+    def draw(self, n: int, rng: np.random.Generator) -> Template:
+        """Return a random subset, in random order."""
+        size = checked_sample("size", self.size, n)
+        return Template((tuple(rng.choice(n, size, replace=False).tolist()),))
+
+    def curve(
+        self,
+        n: int,
+        p: float,
+        epsilon: ArrayLike,
+        *,
+        known: int = 0,
+        runs: int = 2_000,
+        rng: np.random.Generator | None = None,
+    ) -> PrivacyCurve:
+        """Return `size / n` times the average curve of a sample with the critical entry."""
+        return sampled_property_curve(n, p, self.size, epsilon, known=known)
+
+    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
+        """Return the exact curve: with probability `size / n` the critical entry counts."""
+        n, _ = checked_entries(n, 0)
+        p, size = property_probability(p), checked_sample("size", self.size, n)
+        share = size / n
+        epsilons = ascending_epsilons(epsilon)
+        # Without the critical entry, the last one drawn has the property with probability p.
+        delta = mixture_delta(
+            size - 1,
+            p,
+            (share + (1 - share) * p, (1 - share) * (1 - p)),
+            ((1 - share) * p, share + (1 - share) * (1 - p)),
+            epsilons,
+        )
+        return curve_of(epsilons, delta, delta, "exact", f"{describe(n, p)}; {self}, in secret")
+
+
+@dataclass(frozen=True)
+class Poisson(SamplingTechnique):
+    """Draw each entry independently; the size of the sample is not released.
+
+    Examples
+    --------
+    >>> Poisson(0.1).secret_curve(1000, 0.5, 0.1).delta
+    array([1.19302488e-12])
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", _validate.positive_rate("rate", self.rate))
+
+    def __str__(self) -> str:
+        return f"each entry drawn with probability {self.rate:g}"
+
+    def templates(self, n: int) -> Mapping[Template, float]:
+        """Return every subset."""
+        _require_few(2**n)
+        return {
+            Template((each,)): self.rate**size * (1 - self.rate) ** (n - size)
+            for size in range(n + 1)
+            for each in itertools.combinations(range(n), size)
+        }
+
+    def draw(self, n: int, rng: np.random.Generator) -> Template:
+        """Return a random subset."""
+        return Template((tuple(np.flatnonzero(rng.random(n) < self.rate).tolist()),))
+
+    def curve(
+        self,
+        n: int,
+        p: float,
+        epsilon: ArrayLike,
+        *,
+        known: int = 0,
+        runs: int = 2_000,
+        rng: np.random.Generator | None = None,
+    ) -> PrivacyCurve:
+        """Return `rate` times the average curve over the number of unknown entries drawn."""
+        n, known = checked_entries(n, known)
+        p = property_probability(p)
+        epsilons = ascending_epsilons(epsilon)
+        others = n - 1 - known
+        counts, weights = _binomial_window(others, self.rate)
+        low, high = expected_delta(counts, weights, p, epsilons)
+        method: Method = "exact" if (high - low <= 1e-6 * high).all() else "upper bound"
+        return curve_of(
+            epsilons,
+            self.rate * low,
+            self.rate * (high + 1e-20),
+            method,
+            f"{describe(n, p, known)}; {self}",
+        )
+
+    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
+        """Return the exact curve: the others count with probability `rate p` each."""
+        n, _ = checked_entries(n, 0)
+        p = property_probability(p)
+        epsilons = ascending_epsilons(epsilon)
+        chance = property_probability(self.rate * p, "rate * p")
+        delta = mixture_delta(n - 1, chance, (self.rate, 1 - self.rate), (0.0, 1.0), epsilons)
+        return curve_of(epsilons, delta, delta, "exact", f"{describe(n, p)}; {self}, in secret")
+
+
+@dataclass(frozen=True)
+class WithReplacement(SamplingTechnique):
+    """Draw an entry `size` times, each time any of them: templates that are not injective.
+
+    Examples
+    --------
+    >>> WithReplacement(4).curve(6, 0.5, 0.1).delta
+    array([0.22596055])
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", _validate.positive_integer("size", self.size))
+
+    def __str__(self) -> str:
+        return f"{self.size:,} entries drawn with replacement"
+
+    def templates(self, n: int) -> Mapping[Template, float]:
+        """Return every multiset of places."""
+        _require_few(n**self.size)
+        drawn = Counter(
+            tuple(sorted(each)) for each in itertools.product(range(n), repeat=self.size)
+        )
+        return {Template((each,)): count / n**self.size for each, count in drawn.items()}
+
+    def draw(self, n: int, rng: np.random.Generator) -> Template:
+        """Return a random sequence of places."""
+        return Template((tuple(rng.integers(n, size=self.size).tolist()),))
+
+    def curve(
+        self,
+        n: int,
+        p: float,
+        epsilon: ArrayLike,
+        *,
+        known: int = 0,
+        runs: int = 2_000,
+        rng: np.random.Generator | None = None,
+    ) -> PrivacyCurve:
+        """Return the average over how often each entry is drawn, listed or estimated.
+
+        Raises
+        ------
+        InvalidInput
+            If the ways to draw are too many to list and no `rng` is given.
+        """
+        n, known = checked_entries(n, known)
+        p = property_probability(p)
+        epsilons = ascending_epsilons(epsilon)
+        text = f"{describe(n, p, known)}; {self}"
+        others = n - 1 - known
+        if known == 0 and _count_profiles(self.size) <= _MOST_PROFILES:
+            total = np.zeros(len(epsilons))
+            for own, profile, weight in _profiles(n, self.size):
+                total += weight * _repeated_delta(own, profile, p, epsilons)
+            return curve_of(epsilons, total, total, "exact", text)
+        if rng is None:
+            raise InvalidInput(
+                "There are too many ways to draw with replacement to list them; give a random "
+                "generator (rng) to estimate the average."
+            )
+        drawn = 1 - (1 - 1 / n) ** self.size
+        found = []
+        for _ in range(runs):
+            own = _positive_binomial(self.size, 1 / n, rng)
+            # Draws of known entries change nothing but how many others are drawn.
+            left = int(rng.binomial(self.size - own, others / (n - 1))) if n > 1 else 0
+            times = np.bincount(rng.integers(others, size=left)) if others else np.zeros(0, int)
+            found.append(_repeated_delta(own, Counter(times[times > 0].tolist()), p, epsilons))
+        low, high = empirical_interval(np.array(found))
+        return curve_of(epsilons, drawn * low, drawn * high, "simulated", text)
+
+    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
+        """Return the exact curve: given the number of ones, draws are binomial.
+
+        Raises
+        ------
+        InvalidInput
+            If `n * size` is above fifty million.
+        """
+        n, _ = checked_entries(n, 0)
+        p = property_probability(p)
+        epsilons = ascending_epsilons(epsilon)
+        ones, weights = _binomial_window(n - 1, p)
+        if len(ones) * (self.size + 1) > _MOST_WORK:
+            raise InvalidInput(
+                f"Expected a smaller sample or database: {len(ones):,} numbers of ones times "
+                f"{self.size + 1:,} answers are too many to list."
+            )
+        laws = []
+        for own in (1, 0):
+            law = np.zeros(self.size + 1)
+            for count, weight in zip(ones + own, weights, strict=True):
+                law += weight * _binomial_law(self.size, int(count) / n)
+            laws.append(law)
+        delta = np.maximum(
+            hockey_stick(laws[0], laws[1], epsilons), hockey_stick(laws[1], laws[0], epsilons)
+        )
+        error = 1e-13 * (1 + np.exp(np.minimum(epsilons, 700.0)))
+        return curve_of(
+            epsilons,
+            np.maximum(delta - error, 0),
+            delta + error,
+            "exact",
+            f"{describe(n, p)}; {self}, in secret",
+        )
+
+
+def mixture_delta(
+    trials: int,
+    p: float,
+    first: tuple[float, float],
+    second: tuple[float, float],
+    epsilon: FloatArray,
+) -> FloatArray:
+    """Return the larger divergence between two mixtures of `1 + X` and `X`, `X` binomial.
+
+    `first` and `second` are the weights of `1 + X` and `X`; `first` gives more to `1 + X`.
+    With `P - e^epsilon Q = A b(a-1) - B b(a)`, the positive part is `A` times that of `1 + X` from
+    `X` at `ln(B / A)`, and zero if `A <= 0`; `B >= A` because both mixtures sum to 1.
+
+    Examples
+    --------
+    >>> mixture_delta(3, 0.5, (1.0, 0.0), (0.0, 1.0), np.array([0.0]))
+    array([0.375])
+    """
+    grow = np.exp(np.minimum(epsilon, 700.0))
+    results = []
+    for P, Q, flip in ((first, second, False), (second[::-1], first[::-1], True)):
+        A, B = P[0] - grow * Q[0], grow * Q[1] - P[1]
+        some = A > 0
+        inner = np.where(some, np.log(np.maximum(B, 1e-300) / np.where(some, A, 1.0)), 0.0)
+        inner = np.maximum(inner, 0.0)
+        divergence = one_less(trials, p, inner) if flip else one_more(trials, p, inner)
+        results.append(np.where(some, A * divergence, 0.0))
+    return np.maximum(*results)
+
+
+def _require_few(count: int) -> None:
+    if count > _MOST_TEMPLATES:
+        raise InvalidInput(
+            f"There are {count:,} templates; at most {_MOST_TEMPLATES:,} are listed."
+        )
+
+
+def _binomial_window(trials: int, p: float) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return the counts that occur with more than 1e-25 in all, and their probabilities."""
+    if trials == 0 or p == 1:
+        return np.array([trials], dtype=np.int64), np.ones(1)
+    reach = 60 + 12 * math.sqrt(trials * p * (1 - p) + 1)
+    low = max(0, math.floor(trials * p - reach))
+    high = min(trials, math.ceil(trials * p + reach))
+    counts = np.arange(low, high + 1, dtype=np.int64)
+    return counts, np.exp(log_pmf(counts, trials, p))
+
+
+def _binomial_law(trials: int, p: float) -> FloatArray:
+    law = np.zeros(trials + 1)
+    if p in (0.0, 1.0):
+        law[trials if p else 0] = 1.0
+        return law
+    return np.exp(log_pmf(np.arange(trials + 1, dtype=np.int64), trials, p))
+
+
+def _positive_binomial(trials: int, p: float, rng: np.random.Generator) -> int:
+    """Return a binomial number, given that it is not zero: by its first success."""
+    level = rng.random() * -math.expm1(trials * math.log1p(-p)) if p < 1 else 0.0
+    first = min(math.floor(math.log1p(-level) / math.log1p(-p)), trials - 1) if p < 1 else 0
+    return 1 + int(rng.binomial(trials - 1 - first, p))
+
+
+def _repeated_delta(
+    own: int, profile: Mapping[int, int], p: float, epsilon: FloatArray
+) -> FloatArray:
+    """Return the curve given that the critical entry counts `own` times.
+
+    `profile` says how many others count once, twice and so on.
+    """
+    if own == 0:
+        return np.zeros(len(epsilon))
+    parts = [
+        Part(np.array([0, times]), np.array([1 - p, p]), count)
+        for times, count in profile.items()
+        if count
+    ]
+    if not parts:
+        return np.ones(len(epsilon))
+    found = lattice_sum(parts)
+    both = [hockey_stick(*shifted(mass, own), epsilon) for mass in (found.mass, found.mass[::-1])]
+    error = (1 + np.exp(np.minimum(epsilon, 700.0))) * found.total_error
+    return np.minimum(np.maximum(*both) + error, 1.0)
+
+
+def _partitions(total: int, largest: int) -> Iterator[Counter[int]]:
+    if total == 0:
+        yield Counter()
+        return
+    for first in range(min(total, largest), 0, -1):
+        for rest in _partitions(total - first, first):
+            yield rest + Counter({first: 1})
+
+
+def _count_profiles(size: int) -> int:
+    """Return how many profiles there are of `size` draws: partitions of every number up to it."""
+    ways = [1] + [0] * size
+    for part in range(1, size + 1):
+        for total in range(part, size + 1):
+            ways[total] += ways[total - part]
+        if ways[-1] > _MOST_PROFILES:
+            return ways[-1]
+    return sum(ways)
+
+
+def _profiles(n: int, size: int) -> Iterator[tuple[int, Counter[int], float]]:
+    """Yield how often the critical entry is drawn, how many others how often, and how likely."""
+    for own in range(size + 1):
+        left = size - own
+        for profile in _partitions(left, left):
+            different = sum(profile.values())
+            if different > n - 1:
+                continue
+            ways = math.comb(size, own) * math.factorial(left) * math.perm(n - 1, different)
+            alike = math.prod(
+                math.factorial(times) ** count * math.factorial(count)
+                for times, count in profile.items()
+            )
+            yield own, profile, ways // alike / n**size

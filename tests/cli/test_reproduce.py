@@ -1,0 +1,66 @@
+"""`omit reproduce omitting-records`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+
+@pytest.fixture
+def few_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make figures quick: two rates, and in this process."""
+    from omit.papers.omitting_records import figures
+
+    monkeypatch.setattr(figures, "RATES", (0.3, 0.8))
+
+
+@pytest.mark.usefixtures("few_rates")
+def test_a_figure_gets_its_picture_its_numbers_and_a_page(
+    omit_command: Callable[[str], Run], tmp_path: Path
+) -> None:
+    words = f"reproduce omitting-records --figure 10 --figure 2 --output {tmp_path / 'out'}"
+    run = omit_command(words)
+    assert run.code == 0, run.err
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"index.html", "figure-10.svg", "figure-10.csv", "figure-02.svg", "study"} <= made
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "wall time" in page
+    assert "Section 3.2" in page
+    again = omit_command(f"{words} --json")
+    content = json.loads(again.out)
+    assert content["cells"] == 4 * 4 * 3
+    assert any("Adult age" in each["claim"] for each in content["verdicts"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--figure 99", "1 to 75"),
+        ("--figure 4 --runs many", "whole number or paper"),
+        ("--figure 4 --runs 0", "at least 1"),
+        ("--figure 4 --cluster nowhere", "process, cores"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    omit_command: Callable[[str], Run], tmp_path: Path, words: str, message: str
+) -> None:
+    run = omit_command(f"reproduce omitting-records --output {tmp_path / 'out'} {words}")
+    assert run.code == 2
+    assert message in run.err
+    assert not (tmp_path / "out" / "index.html").exists()
+
+
+def test_data_that_are_not_in_reach_are_named_before_anything_is_computed(
+    omit_command: Callable[[str], Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMIT_DATA", raising=False)
+    run = omit_command(f"reproduce omitting-records --figure 6 --output {tmp_path / 'out'}")
+    assert run.code == 2
+    assert "OMIT_DATA" in run.err
+    assert "These figures need only what is bundled: 1, 2, 3, 4, 5, 10" in run.err
+    assert not (tmp_path / "out").exists()

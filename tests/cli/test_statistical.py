@@ -1,0 +1,166 @@
+"""`omit curve`, `omit partition` and `omit reproduce statistical-privacy`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from omit.statistical.partition import Partition
+from omit.statistical.property import grouped_property_curve, property_curve
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_property_curve_is_printed_and_drawn(omit_command: Omit) -> None:
+    run = omit_command("curve property --n 1000000 --p 0.3 --known 500000")
+    assert run.code == 0
+    assert "500,000 others known" in run.out
+    assert "not differential privacy" in run.out
+    assert Path("curve.svg").read_text().startswith("<?xml")
+
+
+def test_numbers_for_programs_are_those_of_the_library(omit_command: Omit) -> None:
+    words = "curve property --n 1000 --p 0.3 --known 10 --epsilon 0.1 --epsilon 0.2 --json"
+    content = json.loads(omit_command(words).out)
+    assert content["delta"] == property_curve(1000, 0.3, [0.1, 0.2], known=10).delta.tolist()
+    assert content["method"] == "exact"
+    assert not list(Path().iterdir()), "programs get no picture"
+    grouped = omit_command("curve property --group 50:0.2 --group 50:0.7 --epsilon 0.1 --json")
+    expected = grouped_property_curve([(50, 0.2), (50, 0.7)], [0.1]).delta.tolist()
+    assert json.loads(grouped.out)["delta"] == expected
+
+
+@pytest.mark.parametrize("noise", ["laplace:2", "gaussian:2", "discrete-gaussian:2"])
+def test_noise_has_a_name_and_a_scale(omit_command: Omit, noise: str) -> None:
+    words = f"curve property --n 100 --p 0.3 --epsilon 0.1 --noise {noise} --no-figure"
+    run = omit_command(words)
+    assert run.code == 0
+    assert "noise of scale 2" in run.out
+
+
+def test_a_sum_takes_a_distribution_from_words_or_a_file(omit_command: Omit) -> None:
+    Path("law.csv").write_text("value,probability\n0,0.5\n1,0.3\n2,0.2\n")
+    words = "curve sum --n 500 --epsilon 0.1 --json"
+    typed = omit_command(f"{words} --values 0:0.5,1:0.3,2:0.2")
+    from_file = omit_command(f"{words} --distribution law.csv")
+    assert json.loads(typed.out)["delta"] == json.loads(from_file.out)["delta"]
+    drawn = omit_command("curve sum --n 500 --values 0:0.5,1:0.3,2:0.2 --output sum.png")
+    assert drawn.code == 0
+    assert Path("sum.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("way", ["without-replacement:20", "poisson:0.2", "with-replacement:8"])
+def test_a_sample_is_shown_public_and_secret(omit_command: Omit, way: str) -> None:
+    run = omit_command(f"curve sample --n 100 --p 0.3 --sample {way} --epsilon 0.1 --json")
+    content = json.loads(run.out)
+    public, secret = content["δ, sample public"], content["δ, sample secret"]
+    assert secret["delta"][0] <= public["delta"][0]
+
+
+def test_an_estimate_says_so(omit_command: Omit) -> None:
+    run = omit_command("curve sample --n 50 --p 0.3 --sample with-replacement:40 --epsilon 0.1")
+    assert "99% interval" in run.out
+    assert "not a guarantee" in run.out
+
+
+def test_a_plan_shows_both_deltas_and_both_ways_to_count(omit_command: Omit) -> None:
+    words = "partition plan --n 32768 --queries 64 --epsilon 0.01"
+    content = json.loads(omit_command(f"{words} --json").out)
+    assert content["block_sizes"] == [512] * 64
+    assert content["delta_exact"] == pytest.approx(1.104815e-3, rel=1e-6)
+    assert content["dp_at_theorem_delta"]["queries_by_the_paper"] == 5
+    assert content["dp_at_exact_delta"]["queries_exactly"] == 63
+    shown = omit_command(words)
+    assert "4,037" in shown.out
+
+
+def test_a_plan_by_importance_by_probability_and_by_delta(omit_command: Omit) -> None:
+    words = "partition plan --n 100 --queries 3 --epsilon 0.1 --importance 4,1,1 --json"
+    assert json.loads(omit_command(words).out)["block_sizes"] == [50, 25, 25]
+    unequal = omit_command("partition plan --n 100 --queries 2 --epsilon 0.1 --p 0.5,0.1")
+    assert "only the theorem holds" in unequal.out
+    by_delta = "partition plan --n 32768 --delta 0.0307 --epsilon 0.01 --json"
+    assert json.loads(omit_command(by_delta).out)["queries"] == 64
+
+
+def test_a_partition_answers_each_query_on_its_block(omit_command: Omit) -> None:
+    words = "partition answer adult --column age --query mean --query share:>=40 --seed 1 --json"
+    content = json.loads(omit_command(words).out)
+    assert [each["entries"] for each in content["answers"]] == [16281, 16280]
+    assert content["answers"][0]["answer"] == pytest.approx(38.58, abs=0.5)
+    assert content["statistical_guarantee"] is None
+    declared = omit_command(
+        "partition answer adult --column age --query share:>=40 --query share:<=20 "
+        "--p 0.4,0.1 --epsilon 0.1 --seed 1"
+    )
+    assert "statistical privacy, assuming" in declared.out
+    expected = Partition.by_importance(32561, [1, 1], (0.4, 0.1)).property_bound((0.4, 0.1), 0.1)
+    assert f"{expected.delta[0]:.6g}"[:6] in declared.out
+
+
+def test_the_paper_is_reproduced(omit_command: Omit) -> None:
+    run = omit_command("reproduce statistical-privacy --output there")
+    assert run.code == 0
+    assert "does not hold: For fixed privacy parameters" in run.out
+    assert {"index.html", "table-1.csv", "queries.svg"} <= {p.name for p in Path("there").iterdir()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "curve property --n 10 --p 0 --epsilon 0.1",
+        "curve property --n 10 --p 1.5",
+        "curve property --n 10 --p 0.5 --known 10",
+        "curve property --n 10 --p 0.5 --epsilon -1",
+        "curve property --n 0 --p 0.5",
+        "curve property --p 0.5",
+        "curve property --n 10 --p 0.5 --noise gumbel:1",
+        "curve property --n 10 --p 0.5 --noise laplace",
+        "curve property --n 10 --p 0.5 --noise laplace:-1",
+        "curve property --group 10:0.5 --n 10",
+        "curve property --group 10",
+        "curve property --n 10 --p 0.5 --output curve.gif",
+        "curve sum --n 10 --values 0:0.5,1:0.4",
+        "curve sum --n 10 --values 0:x",
+        "curve sum --n 10",
+        "curve sum --n 10 --distribution nothing.csv",
+        "curve sum --n 10 --values 0:0.5,1:0.5 --known 10",
+        "curve sample --n 10 --p 0.5 --sample systematic:2",
+        "curve sample --n 10 --p 0.5 --sample without-replacement:11",
+        "partition plan --n 10 --queries 11 --epsilon 0.1",
+        "partition plan --n 10 --queries 2 --epsilon -0.1",
+        "partition plan --n 10 --epsilon 0.1",
+        "partition plan --n 10 --queries 2 --epsilon 0.1 --p 1",
+        "partition plan --n 10 --queries 2 --epsilon 0.1 --importance 1,a",
+        "partition plan --n 10 --epsilon 0.1 --delta 1e-9",
+        "partition answer adult --column age --query first",
+        "partition answer adult --column age --query mean --p 0.5 --epsilon 0.1",
+        "partition answer adult --column age --query mean --epsilon 0.1",
+        "partition answer adult --column sex --query mean",
+        "partition answer adult --column age --query mean --importance 1,2",
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing_behind(
+    omit_command: Omit, words: str
+) -> None:
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith("Error: ")
+    assert "Traceback" not in run.err
+    assert not list(Path().iterdir())
+
+
+def test_a_folder_that_is_a_file_keeps_its_content(omit_command: Omit) -> None:
+    Path("taken").write_text("mine")
+    run = omit_command("reproduce statistical-privacy --output taken")
+    assert run.code == 2
+    assert Path("taken").read_text() == "mine"

@@ -1,0 +1,168 @@
+"""Curves of sums, by enumeration of all databases, and the numerical floor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from omit.errors import InvalidInput
+from omit.statistical.added_noise import DiscreteGaussian, added_noise
+from omit.statistical.distribution import Distribution
+from omit.statistical.hockey import by_threshold, envelope, hockey_stick, shifted
+from omit.statistical.lattice import Part, lattice_sum
+from omit.statistical.property import property_curve
+from omit.statistical.sums import sum_curve, sum_curve_of_groups
+from tests.statistical.enumeration import answers_given, divergence, exactly, worst
+
+EPSILONS = (0.0, 0.2, 1.0)
+GAPPED = {0.0: 0.5, 1.0: 0.2, 5.0: 0.3}
+CONCAVE = {1.0: 0.2, 2.0: 0.5, 3.0: 0.3}
+FRACTIONAL = {-0.5: 0.1, 0.25: 0.6, 1.0: 0.3}
+
+
+@pytest.mark.parametrize("law", [GAPPED, CONCAVE, FRACTIONAL])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_sum_has_the_curve_of_the_definition(law: dict[float, float], n: int) -> None:
+    curve = sum_curve(Distribution.from_mapping(law), n, EPSILONS)
+    assert curve.method == "exact"
+    for place, epsilon in enumerate(EPSILONS):
+        exact = worst([law] * n, 0, exactly(lambda d: round(sum(d), 9)), epsilon)
+        assert curve.lower[place] - 1e-12 <= exact <= curve.delta[place] + 1e-12
+        assert curve.delta[place] == pytest.approx(exact, abs=1e-11)
+
+
+def test_the_pair_named_is_the_worst_pair() -> None:
+    curve = sum_curve(Distribution.from_mapping(GAPPED), 4, EPSILONS)
+    release = exactly(sum)
+    for place, epsilon in enumerate(EPSILONS):
+        v, w = curve.pairs[place]
+        first, second = (answers_given([GAPPED] * 4, 0, value, release) for value in (v, w))
+        assert divergence(first, second, epsilon) == pytest.approx(curve.delta[place], abs=1e-11)
+
+
+def test_entries_need_not_be_alike() -> None:
+    laws = [CONCAVE, CONCAVE, {0.0: 0.4, 2.0: 0.6}, {0.0: 0.9, 1.0: 0.1}]
+    parts = [(Distribution.from_mapping(law), 1) for law in laws[1:]]
+    curve = sum_curve_of_groups(parts, list(CONCAVE), EPSILONS)
+    for place, epsilon in enumerate(EPSILONS):
+        exact = worst(laws, 0, exactly(sum), epsilon)
+        assert curve.delta[place] == pytest.approx(exact, abs=1e-11)
+
+
+def test_the_extreme_pair_is_the_worst_for_log_concave_entries_and_not_in_general() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        weights = np.exp(-np.cumsum(np.cumsum(rng.random(6))) / 4)
+        law = Distribution(np.arange(6.0), weights / weights.sum())
+        assert law.is_log_concave
+        mass = lattice_sum([Part(law.points, law.probabilities, 3)]).mass
+        for one in (mass, mass[::-1]):
+            rising = [hockey_stick(*shifted(one, d), np.array([0.3]))[0] for d in range(1, 6)]
+            assert (np.diff(rising) >= -1e-12).all()
+    curve = sum_curve(Distribution([0, 1, 10], [0.45, 0.1, 0.45]), 2, [0.0, 1.0])
+    assert curve.pairs[1] not in ((10.0, 0.0), (0.0, 10.0))
+
+
+def test_a_sum_of_zeros_and_ones_is_a_property_query() -> None:
+    epsilon = np.array([0.0, 0.02, 0.2, 0.7, 1.1])
+    law = Distribution([0, 1], [0.6, 0.4])
+    both = sum_curve(law, 2000, epsilon, known=500), property_curve(2000, 0.4, epsilon, known=500)
+    assert both[1].delta[-1] < 1e-70, "so deep that only tilting reaches it"
+    assert both[0].delta == pytest.approx(both[1].delta, rel=2e-9)
+    assert (both[0].delta >= both[1].lower).all()
+
+
+def test_the_floor_is_reported_where_tilting_is_not_possible() -> None:
+    weights = np.random.default_rng(2).random(30) ** 3
+    law = Distribution(np.arange(30.0), weights / weights.sum())
+    assert not law.is_log_concave
+    curve = sum_curve(law, 2000, [0.05, 3.0])
+    assert curve.delta[0] - curve.lower[0] < 1e-10
+    assert 0 < curve.delta[1] < 1e-9
+    assert curve.lower[1] == 0.0, "below the floor nothing is claimed but the floor"
+
+
+def test_the_envelope_bounds_every_shift() -> None:
+    rng = np.random.default_rng(3)
+    epsilon = np.array([0.0, 0.1, 0.5, 2.0])
+    for _ in range(30):
+        mass = rng.random(40) ** 3
+        mass /= mass.sum()
+        largest = int(rng.integers(1, 9))
+        bound = envelope(mass, largest, epsilon)
+        for shift in range(1, largest + 1):
+            assert (bound >= hockey_stick(*shifted(mass, shift), epsilon) - 1e-15).all()
+
+
+def test_many_pairs_are_bounded_closely() -> None:
+    weights = np.random.default_rng(4).random(400)
+    law = Distribution(np.arange(400.0), weights / weights.sum())
+    curve = sum_curve(law, 10_000, np.linspace(0.0, 0.1, 10))
+    assert curve.method == "upper bound"
+    assert (curve.delta >= curve.lower).all()
+    assert (curve.delta / curve.lower < 1.001).all()
+
+
+def test_thresholds_find_all_positive_terms_of_a_log_concave_mass() -> None:
+    mass = lattice_sum([Part(np.arange(3), np.array([0.3, 0.5, 0.2]), 30)]).mass
+    epsilon = np.linspace(0, 2, 17)
+    assert by_threshold(mass, 2, epsilon, 1e-17) == pytest.approx(
+        hockey_stick(*shifted(mass, 2), epsilon), abs=1e-14
+    )
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_continuous_noise_on_any_sum_is_bracketed(kind: str) -> None:
+    noise = added_noise(kind, 1.5)  # type: ignore[arg-type]
+    concave = Distribution.from_mapping(CONCAVE)
+    # The same distribution, made unrecognisable by a value that hardly ever occurs.
+    almost = Distribution([1, 2, 3, 5], [0.2, 0.5, 0.3 - 1e-12, 1e-12])
+    exact = sum_curve(concave, 12, EPSILONS, noise=noise)
+    other = sum_curve_of_groups([(almost, 11)], list(CONCAVE), EPSILONS, noise=noise)
+    assert exact.method == "exact"
+    assert other.method == "upper bound"
+    assert (other.delta >= exact.lower - 1e-10).all()
+    assert (other.lower <= exact.delta + 1e-10).all()
+    assert (other.delta - other.lower < 1e-4).all()
+
+
+def test_discrete_noise_on_a_sum_is_one_more_entry() -> None:
+    law = Distribution.from_mapping(GAPPED)
+    noise = DiscreteGaussian(1.0)
+    part = noise.part()
+    as_entry = Distribution(part.points.astype(float), part.probabilities)
+    direct = sum_curve(law, 5, EPSILONS, noise=noise)
+    entry = sum_curve_of_groups([(law, 4), (as_entry, 1)], law.values, EPSILONS)
+    assert direct.delta == pytest.approx(entry.delta, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "probabilities", "message"),
+    [
+        ([0, 1], [0.5, 0.4], "sum to 1"),
+        ([0, 1], [1.5, -0.5], "at least 0"),
+        ([0, 1, 1], [0.5, 0.25, 0.25], "distinct"),
+        ([0], [1.0], "at least two"),
+        ([0, 1], [0.5], "as many"),
+        ([0, np.nan], [0.5, 0.5], "finite"),
+        ([0, 1, np.pi], [0.5, 0.25, 0.25], "multiples of one step"),
+    ],
+)
+def test_what_is_no_distribution_is_refused(
+    values: list[float], probabilities: list[float], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Distribution(values, probabilities)
+
+
+def test_more_known_entries_than_others_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="n - 1 = 4"):
+        sum_curve(Distribution.from_mapping(CONCAVE), 5, 0.1, known=5)
+
+
+def test_an_entry_among_known_ones_is_protected_by_noise_only() -> None:
+    law = Distribution.from_mapping(CONCAVE)
+    assert sum_curve(law, 5, [0.1], known=4).delta[0] == 1.0
+    noisy = sum_curve(law, 5, [0.5, 1.0], known=4, noise=added_noise("laplace", 2.0))
+    assert noisy.delta[0] > 0
+    assert noisy.delta[1] == 0.0, "the values differ by 2, so this is 1-DP"

@@ -1,0 +1,209 @@
+"""Dask clusters, with real worker processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import omit
+from omit.errors import InvalidInput
+from omit.study import cluster as omit_cluster
+from omit.study.environment import Environment, OtherEnvironment
+from omit.study.progress import Progress
+from omit.study.run import run_study
+from omit.study.store import read_store
+from tests.study.computations import deadly, matrix_mean, threads
+from tests.study.test_store import with_this_path
+
+distributed = pytest.importorskip("distributed")
+
+QUIET: dict[str, Any] = {
+    "host": "127.0.0.1",
+    "dashboard_address": "127.0.0.1:0",
+    "scheduler_kwargs": {"dashboard": False},
+}
+CELLS = (*matrix_mean.grid(data=["a", "b"], scale=range(15), pause=0.03), threads.cell())
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Return a cluster of two worker processes."""
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **QUIET) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """Return the table as this process computes it."""
+    return run_study(CELLS, tmp_path_factory.mktemp("here") / "store", "process").to_frame()
+
+
+def test_results_on_a_cluster_are_those_in_this_process_bit_for_bit(
+    cluster: Any, expected: pd.DataFrame, tmp_path: Path
+) -> None:
+    found = run_study(CELLS, tmp_path / "store", cluster.scheduler_address).to_frame()
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_a_killed_worker_costs_time_only(
+    cluster: Any, expected: pd.DataFrame, tmp_path: Path
+) -> None:
+    killed: list[int] = []
+
+    def kill(now: Progress) -> None:
+        if now.done and not killed:
+            with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+                killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    results = run_study(CELLS, tmp_path / "store", cluster.scheduler_address, progress=kill)
+    assert killed
+    pd.testing.assert_frame_equal(results.to_frame(), expected, check_exact=True)
+
+
+def test_an_interrupted_study_goes_on_elsewhere(
+    cluster: Any, expected: pd.DataFrame, tmp_path: Path
+) -> None:
+    def interrupt(now: Progress) -> None:
+        if now.done > 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(omit.StudyInterrupted, match="cells are stored"):
+        run_study(CELLS, tmp_path / "store", cluster.scheduler_address, progress=interrupt)
+    assert 3 < len(read_store(tmp_path / "store")) < len(CELLS)
+    found = run_study(CELLS, tmp_path / "store", "process").to_frame()
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_a_cluster_is_made_for_the_run(tmp_path: Path) -> None:
+    cells = matrix_mean.grid(data=["a"], scale=range(3))
+    found = run_study(cells, tmp_path / "store", "local:1").to_frame()
+    here = run_study(cells, tmp_path / "here", "process").to_frame()
+    pd.testing.assert_frame_equal(found, here, check_exact=True)
+
+
+def test_a_cell_that_kills_every_worker_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
+    culprit = deadly.cell(number=4, dies=True, remember="")
+    cells = (*deadly.grid(number=range(4), dies=False, remember=""), culprit)
+    results = run_study(cells, tmp_path / "store", "local:2", failures="return")
+    assert [failure.cell for failure in results.failures] == [culprit]
+    assert len(results) == 4
+
+
+def test_a_cluster_that_cannot_be_reached_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(omit_cluster, "_CONNECT_SECONDS", 0.5)
+    with socket.socket() as taken:  # nobody listens there
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(InvalidInput, match=f"Cannot reach a Dask scheduler at {address}"):
+            run_study(CELLS, tmp_path / "store", address)
+    with pytest.raises(InvalidInput, match="Cannot reach a Dask scheduler"):
+        run_study(CELLS, tmp_path / "store", "tcp://127.0.0.1:port")
+    assert len(read_store(tmp_path / "store")) == 0
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    """Return the address of a scheduler without workers."""
+    with distributed.LocalCluster(n_workers=0, **QUIET) as made:
+        yield made.scheduler_address
+
+
+def test_a_cluster_without_workers_is_a_sentence(
+    scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(omit_cluster, "_FIRST_WORKER_SECONDS", 0.5)
+    with pytest.raises(InvalidInput, match="has no workers; start some"):
+        run_study(CELLS, tmp_path / "store", scheduler)
+
+
+@pytest.fixture
+def worker() -> Iterator[Any]:
+    """Return a function that starts a worker process on another path."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(scheduler: str, first_on_path: Path | None = None) -> subprocess.Popen[bytes]:
+        environment = with_this_path()
+        if first_on_path is not None:
+            path = environment["PYTHONPATH"]
+            environment["PYTHONPATH"] = f"{first_on_path}{os.pathsep}{path}"
+        words = ["-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--no-dashboard"]
+        started.append(
+            subprocess.Popen(
+                [sys.executable, *words, "--nthreads", "1", "--host", "127.0.0.1"],
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+def test_workers_with_another_version_are_refused(
+    scheduler: str, worker: Any, tmp_path: Path
+) -> None:
+    package = shutil.copytree(Path(omit.__file__).parent, tmp_path / "other" / "omit")
+    main = package / "__init__.py"
+    main.write_text(main.read_text().replace(f'"{omit.__version__}"', '"9.9.9"'))
+    worker(scheduler, tmp_path / "other")
+    expected = f"has omit 9.9.9 instead of omit {omit.__version__}; its results could differ"
+    with pytest.raises(OtherEnvironment, match=expected):
+        run_study(CELLS, tmp_path / "store", scheduler)
+    assert len(read_store(tmp_path / "store")) == 0
+
+
+def test_workers_without_the_package_are_refused(
+    scheduler: str, worker: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "other" / "omit").mkdir(parents=True)
+    (tmp_path / "other" / "omit" / "__init__.py").touch()
+    worker(scheduler, tmp_path / "other")
+    with pytest.raises(OtherEnvironment, match=f"has no omit {omit.__version__}"):
+        run_study(CELLS, tmp_path / "store", scheduler)
+
+
+def test_a_cluster_that_loses_all_workers_is_a_sentence(
+    scheduler: str, worker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(omit_cluster, "_NO_WORKER_SECONDS", 0.5)
+    monkeypatch.setattr(omit_cluster, "_LOOK_SECONDS", 0.2)
+    only = worker(scheduler)
+
+    def kill(now: Progress) -> None:
+        if now.done:
+            only.kill()
+
+    with pytest.raises(InvalidInput, match=r"has had no workers for 0\.5 s; what was finished"):
+        run_study(CELLS, tmp_path / "store", scheduler, progress=kill)
+    assert len(read_store(tmp_path / "store")) > 0
+
+
+def test_an_environment_says_what_differs() -> None:
+    here = Environment("1", "c", "3.11", (("numpy", "2.0"),))
+    assert here.difference(here) is None
+    for other, said in (
+        (Environment("2", "d", "3.12", (("numpy", "2.1"),)), "omit 2 instead of omit 1"),
+        (Environment("1", "d", "3.11", (("numpy", "2.0"),)), "omit 1 with other code"),
+        (Environment("1", "c", "3.12", (("numpy", "2.0"),)), "Python 3.12 instead of Python 3.11"),
+        (Environment("1", "c", "3.11", (("numpy", "2.1"),)), "numpy 2.1 instead of numpy 2.0"),
+    ):
+        assert here.difference(other) == said
+    with pytest.raises(OtherEnvironment, match="A worker has omit"):
+        here.require_here()

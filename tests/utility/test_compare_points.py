@@ -1,0 +1,234 @@
+"""Clusterings at the same guarantee, simulated with common random numbers."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from omit import (
+    Column,
+    FixedSizeSampling,
+    Guarantee,
+    NoisyMean,
+    OutlierScoreSuppression,
+    PoissonSampling,
+    compare,
+    expected_error,
+)
+from omit._numeric import FloatArray
+from omit.data.points import Points
+from omit.errors import InvalidInput
+from omit.mechanisms.kmeans import DPLloyd
+from omit.mechanisms.kmedian import PrivateKMedian
+from omit.omissions.sampling import NoOmission
+from omit.utility.landscape import landscape, usual_rates
+from omit.utility.search import best, solve
+from omit.utility.simulated_points import clustering_losses, looks, mean_interval
+
+
+def _clusters(size: int = 600, spread: float = 0.08, seed: int = 3) -> Points:
+    rng = np.random.default_rng(seed)
+    centres = np.array([[-0.6, -0.5], [0.6, -0.4], [0.0, 0.7]])
+    rows = centres[rng.integers(3, size=size)] + spread * rng.standard_normal((size, 2))
+    return Points.from_rows(rows, (-1, 1), name="clusters")
+
+
+points = _clusters()
+TARGET = Guarantee(1.0)
+
+
+@pytest.mark.parametrize("mechanism", [DPLloyd(3), PrivateKMedian(3, 12)], ids=str)
+def test_a_sample_of_all_records_changes_nothing_in_any_run(
+    mechanism: DPLloyd | PrivateKMedian,
+) -> None:
+    base = Guarantee(2.0)
+
+    def losses(omission: NoOmission | PoissonSampling) -> FloatArray:
+        rng = np.random.default_rng(7)
+        return clustering_losses(points, mechanism, base, omission, rng).first(12)
+
+    assert (losses(NoOmission()) == losses(PoissonSampling(rate=1.0))).all()
+
+
+def test_common_random_numbers_make_differences_sharper_than_errors() -> None:
+    mechanism, base = DPLloyd(3), Guarantee(5.0)
+    plain = clustering_losses(points, mechanism, base, NoOmission(), np.random.default_rng(1))
+    thinned = clustering_losses(
+        points, mechanism, base, PoissonSampling(rate=0.9), np.random.default_rng(1)
+    )
+    together = thinned.first(300) - plain.first(300)
+    apart = thinned.first(300) - plain.first(600)[300:]
+    assert together.std() < 0.7 * apart.std()
+
+
+def test_an_error_without_noise_is_that_of_the_algorithm() -> None:
+    mechanism = DPLloyd(3, iterations=30)
+    error = expected_error(points, mechanism, Guarantee(1e7), runs=40)
+    # Three balls with variance 2 * 0.08^2 each; a few bad starts make the mean larger.
+    assert error.median == pytest.approx(2 * 0.08**2, rel=0.1)
+    assert error.value < 0.4
+    assert (error.method, error.runs) == ("simulated", 40)
+
+
+def test_the_interval_covers_the_expected_error_as_often_as_it_says() -> None:
+    """Of 200 intervals, below 178 cover with a probability of 1e-4 if each covers with .95."""
+    mechanism, base = DPLloyd(2, iterations=1), Guarantee(1.0)
+    few = Points.from_rows([[0.2], [0.4], [-0.7]] * 10, (-1, 1))
+    losses = clustering_losses(few, mechanism, base, NoOmission(), np.random.default_rng(0))
+    every = losses.first(200 * 100).reshape(200, 100)
+    truth = every.mean()
+    covered = sum(low.low <= truth <= low.high for low in map(mean_interval, every))
+    assert covered >= 178
+
+
+def test_looks_are_planned_before_the_first_and_end_with_all_runs() -> None:
+    planned = looks(1000, early_stop=True)
+    assert planned[-1] == 1000
+    assert all(earlier < later for earlier, later in pairwise(planned))
+    assert looks(20, early_stop=True) == (20,)
+
+
+def test_an_interval_that_may_be_looked_at_often_is_wider() -> None:
+    values = np.random.default_rng(0).standard_normal(50)
+    once, often = mean_interval(values), mean_interval(values, 6)
+    assert often.low < once.low < once.high < often.high
+
+
+def test_a_clear_verdict_stops_early_and_published_counts_do_not() -> None:
+    drowned = PoissonSampling(rate=0.05)
+    early = compare(points, DPLloyd(3), Guarantee(20.0), drowned, runs=400)
+    whole = compare(points, DPLloyd(3), Guarantee(20.0), drowned, runs=400, early_stop=False)
+    assert early.rows[1].standing == whole.rows[1].standing == "worse"
+    assert early.rows[1].error is not None
+    assert early.rows[1].error.runs is not None
+    assert early.rows[1].error.runs < 400
+    assert [row.error.runs for row in whole.rows if row.error is not None] == [400, 400]
+
+
+def test_ratio_error_and_difference_belong_together() -> None:
+    found = compare(points, DPLloyd(3), TARGET, PoissonSampling(rate=0.5), runs=100)
+    row = found.rows[1]
+    assert row.error is not None
+    assert row.difference is not None
+    assert row.ratio == pytest.approx(row.error.value / found.baseline.value)
+    assert row.error.value - found.baseline.value == pytest.approx(row.difference.value)
+    assert row.error.low <= row.error.value <= row.error.high
+
+
+def test_a_comparison_is_the_same_every_time() -> None:
+    def table() -> list[dict[str, object]]:
+        omissions = PoissonSampling(rate=0.5), OutlierScoreSuppression(0.1, 0.3)
+        return compare(points, DPLloyd(3), TARGET, *omissions, runs=60).to_records()
+
+    assert table() == table()
+
+
+def test_scores_of_points_are_euclidean_unless_said_otherwise() -> None:
+    found = compare(points, PrivateKMedian(3, 9), TARGET, OutlierScoreSuppression(0.1, 0.3), runs=9)
+    assert "Euclidean" in str(found.rows[1].omission)
+
+
+def test_fixed_size_samples_compare_under_replace() -> None:
+    sample = FixedSizeSampling(size=300, population=600)
+    found = compare(points, DPLloyd(3), Guarantee(1.0, neighbours="replace"), sample, runs=40)
+    assert found.rows[1].base is not None
+    assert found.rows[1].base.epsilon > 1
+    assert found.rows[1].error is not None
+
+
+def test_what_cannot_be_attained_has_a_row_that_says_so() -> None:
+    published = OutlierScoreSuppression(0.1, 0.9, bound="published")
+    found = compare(points, DPLloyd(3), TARGET, published, PoissonSampling(rate=0.9), runs=40)
+    assert [row.standing for row in found.rows][:2] == ["baseline", "unattainable"]
+    assert found.rows[2].error is not None
+
+
+def test_sums_over_a_sample_shrink_with_it_and_averages_do_not() -> None:
+    """Why summed cost makes sampling look good: a tenth of the records has a tenth of the cost."""
+    mechanism = PrivateKMedian(3, 12)
+    tenth = PoissonSampling(rate=0.1)
+    summed = compare(points, mechanism, TARGET, tenth, runs=64, measured_on="kept-sum")
+    average = compare(points, mechanism, TARGET, tenth, runs=64, measured_on="kept")
+    assert summed.rows[1].ratio == pytest.approx(0.1, rel=0.2)
+    assert average.rows[1].ratio == pytest.approx(1.0, rel=0.2)
+    assert any("kept only" in note for note in summed.notes)
+
+
+def test_runs_without_records_are_left_out_of_what_is_measured_on_the_kept() -> None:
+    few = Points.from_rows([[0.1], [0.9], [-0.5]], (-1, 1))
+    error = expected_error(
+        few, DPLloyd(2), TARGET, PoissonSampling(rate=0.2), runs=200, measured_on="kept"
+    )
+    assert error.runs is not None
+    assert 0 < error.runs < 200
+    assert math.isfinite(error.value)
+
+
+def test_nothing_kept_in_any_run_is_refused_on_the_kept_and_defined_on_all() -> None:
+    few = Points.from_rows([[0.1], [0.9], [-0.5]], (-1, 1))
+    nobody = OutlierScoreSuppression(1.0, 1.0)
+    with pytest.raises(InvalidInput, match="No run left any record"):
+        expected_error(few, DPLloyd(2), TARGET, nobody, runs=20, measured_on="kept")
+    assert math.isfinite(expected_error(few, DPLloyd(2), TARGET, nobody, runs=20).value)
+
+
+def test_noise_that_drowns_everything_gives_numbers_and_says_so() -> None:
+    found = compare(points, DPLloyd(3), Guarantee(1e-9), PoissonSampling(rate=0.5), runs=40)
+    assert all(row.error is not None and math.isfinite(row.error.value) for row in found.rows)
+    assert any("mostly noise" in note for note in found.notes)
+
+
+def test_nearly_uniform_swaps_are_announced() -> None:
+    found = compare(_clusters(60), PrivateKMedian(3, 12), TARGET, runs=20)
+    assert any("nearly random" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("data", "mechanism", "options", "message"),
+    [
+        (points, NoisyMean(), {}, "needs one column"),
+        (Column.from_values([1, 2], (0, 3)), DPLloyd(1), {}, "needs points"),
+        (points, DPLloyd(3), {"truth": 4.0}, "no truth"),
+        (points, DPLloyd(601), {}, "different records"),
+        (points, DPLloyd(3), {"measured_on": "some"}, "one of: all, kept, kept-sum"),
+        (Column.from_values([1, 2], (0, 3)), NoisyMean(), {"measured_on": "kept"}, "clustering"),
+        (points, DPLloyd(3), {"runs": 0}, "runs"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    data: Points, mechanism: DPLloyd, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        compare(data, mechanism, TARGET, **options)  # type: ignore[arg-type]
+
+
+def test_there_is_no_exact_error_of_a_clustering() -> None:
+    with pytest.raises(InvalidInput, match="simulated"):
+        expected_error(points, DPLloyd(3), TARGET, method="exact")
+
+
+def test_the_best_omission_of_a_clustering_is_judged_by_new_runs() -> None:
+    candidates = [PoissonSampling(rate=0.5), PoissonSampling(rate=0.9)]
+    found = best(points, DPLloyd(3), TARGET, candidates, runs=60)
+    assert found.tried == 2
+    assert str(found.nearest) in found.verdict
+
+
+def test_solve_finds_the_epsilon_of_a_wanted_variance() -> None:
+    guarantee, error = solve(points, DPLloyd(3), 0.25, runs=30)
+    assert error.value <= 0.25
+    looser = Guarantee(guarantee.epsilon * 0.8)
+    assert expected_error(points, DPLloyd(3), looser, runs=30).value > 0.25
+
+
+def test_curves_of_a_clustering_have_fewer_rates_and_margins() -> None:
+    few = _clusters(60)
+    found = landscape(
+        few, DPLloyd(3), TARGET, epsilons=(1.0,), rates=(0.5,), probabilities=(0.2,), runs=10
+    )
+    assert found.by_rate_margin[0, 0] > 0
+    assert found.simulated == 3
+    assert len(usual_rates(few)) < 30
