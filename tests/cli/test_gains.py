@@ -115,7 +115,8 @@ def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Pat
         ("compare beta --statistic median --mechanism gumbel", "smooth-student"),
         ("compare beta --statistic median --metric best", "mse or relative"),
         ("compare adult --statistic mode --metric mse", "mean, median or quantile"),
-        ("compare beta --statistic middle", "median or quantile:SHARE"),
+        ("compare adult --statistic kmeans --metric mse", "means and quantiles only"),
+        ("compare beta --statistic middle", "median, quantile:SHARE"),
         (
             "compare beta --statistic median --delta 5e-5 --neighbours add-remove --no-report",
             "under replace",

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import Measure, Moments, require_bounds
-from omit.mechanisms.order import MEDIAN, compiled
+from omit.mechanisms.order import MEDIAN
 from omit.mechanisms.quantile import QuantileMechanism
 
 

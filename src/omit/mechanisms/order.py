@@ -12,14 +12,13 @@ looked at only once, so all of it works on value counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import ParamSpec, TypeAlias, TypeVar, cast
+from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from omit import _validate
+from omit._compile import compiled
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 
@@ -29,14 +28,6 @@ _ROUNDING = 1e-9
 
 Around: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """The values to the left of a quantile and their gaps in rank, and the same to the right."""
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-
-def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Compile a function of numbers and arrays; what it is typed as stays."""
-    return cast(Callable[Arguments, Result], njit(cache=True, nogil=True)(function))
 
 
 def checked_share(quantile: float) -> float:

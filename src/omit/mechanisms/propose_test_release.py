@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit import _validate
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
@@ -29,7 +30,7 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import Measure, Moments, require_bounds
-from omit.mechanisms.order import MEDIAN, compiled, outward
+from omit.mechanisms.order import MEDIAN, outward
 from omit.mechanisms.quantile import QuantileMechanism
 from omit.mechanisms.windows import smallest_distance
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
@@ -16,7 +17,7 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import IntegrableMechanism, Measure, Moments, require_bounds
-from omit.mechanisms.order import MEDIAN, checked_share, compiled, outward, quantile_ranks
+from omit.mechanisms.order import MEDIAN, checked_share, outward, quantile_ranks
 from omit.mechanisms.sensitivity import Padding
 from omit.mechanisms.smooth_noise import (
     SmoothNoise,

@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from omit.mechanisms.order import Around, compiled
+from omit._compile import compiled
+from omit.mechanisms.order import Around
 
 
 @compiled

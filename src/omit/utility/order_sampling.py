@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
-from omit.mechanisms.order import compiled, quantile_ranks
+from omit.mechanisms.order import quantile_ranks
 
 
 class SampledMoments(NamedTuple):
