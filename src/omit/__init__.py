@@ -14,6 +14,20 @@ if TYPE_CHECKING:
     from omit.data.reading import read as read
     from omit.data.reading_points import read_points as read_points
     from omit.data.registry import datasets as datasets
+    from omit.disclosure.assess import Assessment as Assessment
+    from omit.disclosure.assess import assess as assess
+    from omit.disclosure.histograms import DiscreteGaussianHistogram as DiscreteGaussianHistogram
+    from omit.disclosure.histograms import GeometricHistogram as GeometricHistogram
+    from omit.disclosure.histograms import LaplaceHistogram as LaplaceHistogram
+    from omit.disclosure.measures import exact_measures as exact_measures
+    from omit.disclosure.measures import suppressed_intervals as suppressed_intervals
+    from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS as CHANGE_QUASI_IDENTIFIERS
+    from omit.disclosure.suppression import CellSuppression as CellSuppression
+    from omit.disclosure.suppression import RandomisedCellSuppression as RandomisedCellSuppression
+    from omit.disclosure.swapping import RandomisedSwapping as RandomisedSwapping
+    from omit.disclosure.swapping import Swapping as Swapping
+    from omit.disclosure.table import CountTable as CountTable
+    from omit.disclosure.tabulate import tabulate as tabulate
     from omit.errors import InvalidInput as InvalidInput
     from omit.errors import OmitError as OmitError
     from omit.errors import Refused as Refused
@@ -109,6 +123,18 @@ _HOME = {
     "omit.data.reading": ("read",),
     "omit.data.reading_points": ("read_points",),
     "omit.data.registry": ("datasets",),
+    "omit.disclosure.assess": ("Assessment", "assess"),
+    "omit.disclosure.histograms": (
+        "DiscreteGaussianHistogram",
+        "GeometricHistogram",
+        "LaplaceHistogram",
+    ),
+    "omit.disclosure.measures": ("exact_measures", "suppressed_intervals"),
+    "omit.disclosure.mechanism": ("CHANGE_QUASI_IDENTIFIERS",),
+    "omit.disclosure.suppression": ("CellSuppression", "RandomisedCellSuppression"),
+    "omit.disclosure.swapping": ("RandomisedSwapping", "Swapping"),
+    "omit.disclosure.table": ("CountTable",),
+    "omit.disclosure.tabulate": ("tabulate",),
     "omit.errors": (
         "InvalidInput",
         "OmitError",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import omit
-from omit.cli import accuracy, figure, privacy, reproduce, statistical, verify
+from omit.cli import accuracy, disclose, figure, privacy, reproduce, statistical, verify
 from omit.cli.bounds import join_bounds
 from omit.errors import OmitError, StudyInterrupted
 
@@ -30,6 +30,7 @@ app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
 app.add_typer(verify.app, name="verify")
 app.add_typer(figure.app, name="figure")
+app.command()(disclose.disclose)
 app.add_typer(statistical.curve, name="curve")
 app.add_typer(statistical.partition, name="partition")
 app.add_typer(reproduce.app, name="reproduce")

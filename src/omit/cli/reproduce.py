@@ -3,6 +3,7 @@
 import typer
 
 from omit.cli.reproduce_accuracy_gains import accuracy_gains
+from omit.cli.reproduce_disclosure import disclosure_control
 from omit.cli.reproduce_omitting_records import omitting_records
 from omit.cli.reproduce_statistical import statistical_privacy
 
@@ -18,5 +19,6 @@ def _reproduce() -> None:
 
 
 app.command("accuracy-gains")(accuracy_gains)
+app.command("disclosure-control")(disclosure_control)
 app.command("omitting-records")(omitting_records)
 app.command("statistical-privacy")(statistical_privacy)

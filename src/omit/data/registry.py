@@ -194,6 +194,18 @@ _NIST_BOUNDS: Mapping[str, tuple[float, float]] = {
 }
 
 
+# The areas an excerpt consists of are part of its public description.
+_NIST_AREAS: Mapping[str, str] = {
+    "nist-ma": "25-00503 25-00703 25-01000 25-01300 25-02800",
+    "nist-tx": "48-02101 48-02102 48-02507 48-02510 48-02515 48-02516",
+    "nist-national": (
+        "01-01301 06-07502 06-08507 08-00803 13-04600 17-03529 17-03531 19-01700 24-01004 "
+        "26-02702 28-01100 29-01901 30-00600 32-00405 36-03710 36-04010 38-00100 40-00200 "
+        "51-01301 51-51255"
+    ),
+}
+
+
 def _nist(name: str, where: str, file: str) -> Dataset:
     return Dataset(
         name=name,
@@ -204,6 +216,7 @@ def _nist(name: str, where: str, file: str) -> Dataset:
         file=file,
         default_column="AGEP",
         bounds=_NIST_BOUNDS,
+        categories={"PUMA": tuple(_NIST_AREAS[name].split())},
         missing=("N",),
     )
 

@@ -103,6 +103,32 @@ class Table:
         ]
         return np.column_stack(columns)
 
+    def cross_tally(self, expressions: Sequence[str]) -> tuple[list[AnyArray], IntArray]:
+        """Return the distinct combinations of several expressions, and how many records have each.
+
+        Every expression is SQL over the relation's own columns and gives text or NULL; the
+        combinations come as one array of texts, with None for NULL, for each expression.
+        """
+        named = ", ".join(f"{each} AS e{place}" for place, each in enumerate(expressions))
+        keys = ", ".join(f"e{place}" for place in range(len(expressions)))
+        with _explained(self.label):
+            result = (
+                self.relation.project(named)
+                .aggregate(f"{keys}, count(*) AS records", keys)
+                .fetchnumpy()
+            )
+        combinations = []
+        for place in range(len(expressions)):
+            values = np.ma.getdata(result[f"e{place}"]).astype(object)
+            values[np.ma.getmaskarray(result[f"e{place}"])] = None
+            combinations.append(values)
+        return combinations, np.asarray(result["records"], dtype=np.int64)
+
+    def column_sql(self, position: int) -> tuple[str, bool]:
+        """Return a column as SQL, and whether it holds numbers."""
+        name, kind = self._column(position)
+        return name, kind == "DOUBLE"
+
     def _column(self, position: int) -> tuple[str, str]:
         """Return how to ask DuckDB for a column, and for its values as numbers or as text."""
         number = _NUMBERS.fullmatch(self.relation.types[position].id)

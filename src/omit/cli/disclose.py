@@ -1,0 +1,156 @@
+"""`omit disclose`: what disclosure control guarantees and costs on a table."""
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from omit.cli.progress import progress_bar
+from omit.cli.writing import require_writable, write_whole
+
+if TYPE_CHECKING:
+    from omit.disclosure.assess import Assessment
+
+
+def disclose(
+    source: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
+    ],
+    attributes: Annotated[
+        str, typer.Option(help="The attributes of the table, with commas: columns or derived.")
+    ],
+    epsilon: Annotated[float, typer.Option(help="Epsilon of every mechanism.")] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="Delta of discrete Gaussian noise; 0 leaves it out.")
+    ] = 1e-6,
+    derive: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A computed attribute: 'rich = income >= 50000' or 'age5 = bins(age, 0, 100, 5)'."
+        ),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(help="All categories of a column: sex=Female,Male, or sex=from-data."),
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="Records without a value: drop, or category (of its own).")
+    ] = "drop",
+    missing_value: Annotated[
+        list[str] | None, typer.Option(help="A text that stands for a missing value.")
+    ] = None,
+    threshold: Annotated[int, typer.Option(help="Counts below are suppressed (k).")] = 6,
+    swap_rate: Annotated[float, typer.Option(help="Share of records that are swapped.")] = 0.25,
+    quasi_identifiers: Annotated[
+        str | None,
+        typer.Option(help="Attributes that are swapped, with commas; by default the first."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Compare errors of this attribute's categories.")
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(help="A published margin, with commas; by default each attribute alone."),
+    ] = None,
+    largest_count: Annotated[
+        int | None, typer.Option(help="Declared largest count of a cell (B).")
+    ] = None,
+    paper_runs: Annotated[
+        int | None, typer.Option(help="Also estimate errors from so many runs (the paper: 200).")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the releases that are drawn.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write the report; omit-disclosure.html if bare.")
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
+    from omit import _validate
+    from omit.disclosure.assess import assess, parse_domain
+    from omit.disclosure.tabulate import tabulate
+
+    file = report or (None if json or no_report else Path("omit-disclosure.html"))
+    if file is not None:
+        require_writable(file)
+    counted = tabulate(
+        source,
+        _names(attributes),
+        derive=derive or (),
+        domains=dict(parse_domain(each) for each in domain or ()),
+        missing=missing,  # type: ignore[arg-type]  # any text: tabulate refuses the rest
+        missing_values=missing_value or (),
+        table=table,
+    )
+    with progress_bar("assessing", 7 if delta > 0 else 6, not json) as advance:
+        assessment = assess(
+            counted,
+            epsilon,
+            delta=delta,
+            threshold=threshold,
+            rate=swap_rate,
+            quasi_identifiers=_names(quasi_identifiers) if quasi_identifiers else None,
+            group=group,
+            margins=None if margin is None else [_names(each) for each in margin],
+            largest_count=largest_count,
+            paper_runs=paper_runs,
+            seed=int(_validate.epsilon(seed, "seed")),
+            advance=advance,
+        )
+    if json:
+        typer.echo(json_format.dumps(assessment.to_json(), allow_nan=False))
+    else:
+        _show(assessment)
+    if file is not None:
+        from omit.report.disclosure_report import disclosure_report
+
+        text = disclosure_report(assessment)
+        write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
+        if not json:
+            typer.echo(f"Wrote {file}.")
+
+
+def _names(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _show(assessment: "Assessment") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from omit.disclosure.assess import HEADINGS
+    from omit.guarantee import NoGuarantee
+
+    console = Console(highlight=False)
+    console.width = max(console.width, 140)
+    counted = assessment.table
+    title = (
+        f"{' x '.join(counted.names)}: {counted.size:,} records in {counted.cells:,} cells, "
+        f"{assessment.original.unique:,} unique, {assessment.original.small:,} below "
+        f"{assessment.threshold}"
+    )
+    table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
+    for place, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="right" if place else "left", no_wrap=True)
+    for row in assessment.rows:
+        table.add_row(*row.cells())
+    console.print(table)
+    console.print(assessment.verdict, style="bold", soft_wrap=True)
+    console.print()
+    for row in assessment.rows:
+        if isinstance(row.guarantee, NoGuarantee):
+            console.print(f"{row.mechanism}: {row.guarantee.reason}", soft_wrap=True, markup=False)
+        if isinstance(row.quasi_identifiers_only, NoGuarantee):
+            said = f"  if only quasi-identifiers change: {row.quasi_identifiers_only.reason}"
+            console.print(said, soft_wrap=True, markup=False)
+    found = assessment.intervals
+    if found is not None and len(found):
+        console.print(
+            f"Of {len(found):,} suppressed cells, {int(found['recovered'].sum()):,} can be "
+            "computed from the published margins.",
+            soft_wrap=True,
+        )
+    for note in assessment.notes:
+        console.print(note, soft_wrap=True)

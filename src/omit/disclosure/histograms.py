@@ -1,0 +1,258 @@
+"""Noisy histograms: Laplace, geometric and discrete Gaussian noise on every count.
+
+Under "replace" two neighbouring tables differ by one in two cells: the L1 sensitivity is 2, the L2
+sensitivity is √2. Projection to counts of at least 0 is post-processing and costs nothing.
+
+Their exact deltas, without projection:
+
+* Laplace of scale 2/epsilon: `delta(e) = 1 - e^(-a/2) (1 + a/4)` with `a = epsilon - e`, and 0 from
+  `e = epsilon` on. (Each cell's loss is ±epsilon/2 with probabilities 1/2 and e^(-epsilon/2)/2, and
+  has the density e^((l - epsilon/2)/2)/4 in between; add up over both cells.)
+* geometric with ratio `r = e^(-epsilon/2)`: `delta(e) = (1 - e^(e - epsilon)) / (1 + r)^2`.
+* discrete Gaussian of parameter s²: the loss is `(d + 1)/s²` with `d` the difference of two noises;
+  the sum over `d` is cut where less than 1e-30 is left, and what is left is added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.disclosure.discrete_gaussian import draw_discrete_gaussian, half_law
+from omit.disclosure.mechanism import CellErrors, ExactDelta, TableMechanism
+from omit.disclosure.suppression import _require_replace
+from omit.disclosure.table import CountTable, Universe
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee
+
+
+@dataclass(frozen=True)
+class LaplaceHistogram(TableMechanism):
+    """Laplace noise of scale 2/epsilon on every count: (epsilon, 0)-DP.
+
+    Examples
+    --------
+    >>> LaplaceHistogram(1.0).exact_delta(0.5).delta
+    0.1238491190...
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive(self.epsilon)
+
+    def __str__(self) -> str:
+        return "Laplace histogram"
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "Laplace"
+
+    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
+        """Return the smallest delta at an epsilon."""
+        a = max(0.0, self.epsilon - _validate.epsilon(epsilon))
+        # 1 - e^(-a/2)(1 + a/4), without cancellation
+        return ExactDelta.of_delta(epsilon, -math.expm1(-a / 2) - math.exp(-a / 2) * a / 4)
+
+    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
+        """Return (epsilon, 0)."""
+        _require_replace(neighbours)
+        return Guarantee(self.epsilon, 0.0, REPLACE)
+
+    def errors(self, table: CountTable) -> CellErrors:
+        """Return the errors of all cells; the bias is e^(-epsilon x/2)/epsilon."""
+        x, b = as_array(table.flat), 2 / self.epsilon
+        tail = np.exp(-x / b)
+        bias = b / 2 * tail
+        square = b**2 * (2 - tail) - b * x * tail
+        return CellErrors(bias, square - bias**2, b / 2 * (2 - tail))
+
+    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return released counts, one row for each run."""
+        x = as_array(table.flat)
+        return np.maximum(0.0, x + rng.laplace(0.0, 2 / self.epsilon, (runs, len(x))))
+
+
+@dataclass(frozen=True)
+class GeometricHistogram(TableMechanism):
+    """Two-sided geometric noise with ratio e^(-epsilon/2): (epsilon, 0)-DP, and whole counts.
+
+    Examples
+    --------
+    >>> GeometricHistogram(1.0).exact_delta(0.0).delta
+    0.24491866...
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _require_positive(self.epsilon)
+
+    def __str__(self) -> str:
+        return "geometric histogram"
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "geometric"
+
+    @property
+    def _ratio(self) -> float:
+        return math.exp(-self.epsilon / 2)
+
+    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
+        """Return the smallest delta at an epsilon."""
+        excess = -math.expm1(min(0.0, _validate.epsilon(epsilon) - self.epsilon))
+        return ExactDelta.of_delta(epsilon, excess / (1 + self._ratio) ** 2)
+
+    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
+        """Return (epsilon, 0)."""
+        _require_replace(neighbours)
+        return Guarantee(self.epsilon, 0.0, REPLACE)
+
+    def errors(self, table: CountTable) -> CellErrors:
+        """Return the errors of all cells."""
+        x, r = as_array(table.flat), self._ratio
+        # P(noise >= s) = r^s/(1 + r): sums of it, and of (2s - 1) times it, over s = 1, ..., x
+        below = np.exp(-self.epsilon / 2 * x)
+        gap = -math.expm1(-self.epsilon / 2)
+        one = r / (gap * (1 + r))
+        first = one * (1 - below)
+        two = one * (1 + r) / gap
+        second = two - one * below * (2 * x + (1 + r) / gap)
+        bias = one * below
+        return CellErrors(bias, two + second - bias**2, one + first)
+
+    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return released counts, one row for each run."""
+        x = as_array(table.flat)
+        shape, stop = (runs, len(x)), -math.expm1(-self.epsilon / 2)
+        noise = rng.geometric(stop, shape) - rng.geometric(stop, shape)
+        return np.maximum(0.0, x + noise)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianHistogram(TableMechanism):
+    """Discrete Gaussian noise on every count (Canonne, Kamath, Steinke 2020), drawn exactly.
+
+    Parameters
+    ----------
+    variance : float or Fraction
+        The parameter s² of the noise, P(z) ∝ e^(-z²/2s²), nearly its variance.
+    epsilon : float
+        At which epsilon the guarantee is stated.
+
+    Examples
+    --------
+    >>> noisy = DiscreteGaussianHistogram.calibrated(Guarantee(1.0, 1e-6, "replace"))
+    >>> noisy.exact_delta(1.0).delta <= 1e-6
+    True
+    >>> print(round(float(noisy.variance), 2))
+    35.72
+    """
+
+    variance: Fraction
+    epsilon: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_positive(self.epsilon)
+        if not _validate.finite("variance", float(self.variance)) > 0:
+            raise InvalidInput(f"Expected variance={float(self.variance):g} to be above 0.")
+        object.__setattr__(self, "variance", Fraction(self.variance))
+
+    @classmethod
+    def calibrated(cls, target: Guarantee) -> DiscreteGaussianHistogram:
+        """Return the histogram with the least noise that reaches a guarantee, to nine digits.
+
+        Raises
+        ------
+        InvalidInput
+            If delta is 0, which no Gaussian noise reaches.
+        """
+        if target.delta == 0:
+            raise InvalidInput("Discrete Gaussian noise needs delta > 0.")
+        _require_replace(target.neighbours)
+        _require_positive(target.epsilon)
+
+        def reached(log_variance: float) -> bool:
+            made = cls(Fraction(math.exp(log_variance)), target.epsilon)
+            return made.exact_delta(target.epsilon).delta <= target.delta
+
+        low, high = 0.0, 0.0
+        while reached(low):
+            low -= 1.0
+            if low < -20:
+                break
+        while not reached(high):
+            high += 1.0
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        # A short fraction, rounded up: the exact sampler works with its numerator.
+        short = Fraction(math.ceil(math.exp(high) * 2**30), 2**30)
+        made = cls(short, target.epsilon)
+        if made.exact_delta(target.epsilon).delta > target.delta:  # pragma: no cover
+            made = cls(Fraction(math.exp(high)), target.epsilon)
+        return made
+
+    def __str__(self) -> str:
+        return f"discrete Gaussian histogram of variance {float(self.variance):.3g}"
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "discrete Gaussian"
+
+    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
+        """Return the smallest delta at an epsilon, rounded up by less than 1e-12 of itself."""
+        epsilon = _validate.epsilon(epsilon)
+        variance = float(self.variance)
+        # P(d) ∝ e^(-d²/4s²) times the sum of e^(-(z - d/2)²/s²) over z, which knows d's parity only
+        law = half_law(variance)
+        reach = len(law) - 1
+        z = np.arange(-reach, reach + 1)
+        parity = [math.fsum(np.exp(-((z - half) ** 2) / variance)) for half in (0.0, 0.5)]
+        d = np.arange(-2 * reach, 2 * reach + 1)
+        difference = np.exp(-(d**2) / (4 * variance)) * np.take(parity, d % 2) * law[0] ** 2
+        with np.errstate(over="ignore"):
+            excess = -np.expm1(np.minimum(0.0, epsilon - (d + 1) / variance))
+        delta = math.fsum((difference * excess).tolist())
+        return ExactDelta.of_delta(epsilon, delta * (1 + 1e-12) + 1e-30)
+
+    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
+        """Return (epsilon, delta) with the exact delta."""
+        _require_replace(neighbours)
+        return self.exact_delta(self.epsilon).guarantee("the noise is too small.")
+
+    def published_delta(self) -> float:
+        """Return the δ for which Section 3 of the paper states epsilon, with e^(-2 epsilon)."""
+        return math.exp(-2 * self.epsilon)
+
+    def errors(self, table: CountTable) -> CellErrors:
+        """Return the errors of all cells, from sums over the noise."""
+        law = half_law(float(self.variance))
+        reach = len(law) - 1
+        above = np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])  # P(noise >= s)
+        s = np.arange(1, reach + 1)
+        first = np.concatenate([[0.0], np.cumsum(above[1 : reach + 1])])
+        second = np.concatenate([[0.0], np.cumsum((2 * s - 1) * above[1 : reach + 1])])
+        x = np.minimum(table.flat, reach)
+        bias = first[-1] - first[x]
+        return CellErrors(bias, second[-1] + second[x] - bias**2, first[-1] + first[x])
+
+    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return released counts, one row for each run."""
+        x = as_array(table.flat)
+        noise = draw_discrete_gaussian(self.variance, (runs, len(x)), rng)
+        return np.maximum(0.0, x + noise)
+
+
+def _require_positive(epsilon: float) -> None:
+    if _validate.epsilon(epsilon) == 0:
+        raise InvalidInput("Expected epsilon above 0: no finite noise reaches epsilon = 0.")

@@ -1,0 +1,298 @@
+"""What a protected table costs and what it still discloses.
+
+Errors come from the mechanisms in closed form. The theorems of Das et al. are bounds on the same
+numbers and are computed beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray, as_array
+from omit.data.casting import IntArray
+from omit.disclosure.attributes import chosen
+from omit.disclosure.mechanism import CellErrors, TableMechanism
+from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
+from omit.disclosure.table import CountTable
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The error of a whole table.
+
+    Parameters
+    ----------
+    bias : float
+        The sum of all absolute biases, the paper's "error" ‖B‖₁.
+    fairness : float
+        The largest less the smallest bias: the smallest α for which the release is α-fair.
+    variance : float
+        The largest variance of a cell.
+    absolute : float
+        The expected sum of all absolute errors.
+    """
+
+    bias: float
+    fairness: float
+    variance: float
+    absolute: float
+
+
+def measures_of(errors: CellErrors) -> Measures:
+    """Return the measures of a table from the errors of its cells."""
+    return Measures(
+        bias=math.fsum(np.abs(errors.bias).tolist()),
+        fairness=float(errors.bias.max() - errors.bias.min()),
+        variance=float(errors.variance.max()),
+        absolute=math.fsum(errors.absolute.tolist()),
+    )
+
+
+def exact_measures(mechanism: TableMechanism, table: CountTable) -> Measures:
+    """Return the measures in closed form.
+
+    Examples
+    --------
+    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.histograms import LaplaceHistogram
+    >>> table = CountTable((Attribute("sex", ("F", "M")),), np.array([0, 40]))
+    >>> round(exact_measures(LaplaceHistogram(1.0), table).fairness, 6)
+    1.0
+    """
+    return measures_of(mechanism.errors(table))
+
+
+def simulated_measures(
+    mechanism: TableMechanism, table: CountTable, rng: np.random.Generator, runs: int = 200
+) -> Measures:
+    """Return the measures as the paper estimates them: from so many runs.
+
+    Estimated biases are noisy, so their absolute sum and their range come out too large.
+    """
+    draws = mechanism.release(table, rng, runs)
+    return sampled_measures(draws, table)
+
+
+def sampled_measures(draws: FloatArray, table: CountTable) -> Measures:
+    """Return the measures of releases at hand, one in each row."""
+    off = draws - table.flat
+    errors = CellErrors(off.mean(axis=0), draws.var(axis=0), np.abs(off).mean(axis=0))
+    return measures_of(errors)
+
+
+def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, float]:
+    """Return the paper's bounds that apply to a mechanism, by the name of their theorem.
+
+    Those on cell suppression are stated for a release that also suppresses empty cells.
+    """
+    from omit.disclosure.histograms import LaplaceHistogram
+    from omit.disclosure.swapping import RandomisedSwapping
+
+    x, m = as_array(table.flat), float(table.size)
+    if isinstance(mechanism, RandomisedCellSuppression):
+        everywhere = RandomisedCellSuppression(mechanism.threshold, False, mechanism.epsilon)
+        p = everywhere.suppress_probability(x)
+        half = mechanism.threshold / 2
+        first, last = p[x.argmin()], p[x.argmax()]
+        reach = max(abs(half - x.min()), abs(half - x.max()))
+        return {
+            "Theorem 2: sum of biases": float(np.linalg.norm(half - x) * np.linalg.norm(p)),
+            "Theorem 5: fairness": float((x.max() - x.min()) * first + reach * (first - last)),
+        }
+    if isinstance(mechanism, LaplaceHistogram):
+        factor = math.exp(-mechanism.epsilon * float(x.min()) / 2) / 2
+        return {"Theorem 7: fairness": factor * float(x.max() - x.min())}
+    if isinstance(mechanism, RandomisedSwapping):
+        share = math.exp(-mechanism.epsilon / 2) / m
+        return {
+            "Proposition 1: smallest bias": mechanism.rate * (share - m**2),
+            "Proposition 1: largest bias": mechanism.rate * m**2,
+            "Theorem 4: sum of biases": mechanism.rate * m**3,
+            "Theorem 6: fairness": mechanism.rate * m**3,
+        }
+    return {}
+
+
+def group_errors(
+    mechanism: TableMechanism, table: CountTable, attribute: str, errors: CellErrors | None = None
+) -> pd.DataFrame:
+    """Return the error for every category of an attribute that has records.
+
+    Columns: the group, its records and cells, the sum of expected absolute errors, that sum for
+    each hundred records, and the sum of biases.
+    """
+    import pandas as pd
+
+    (place,) = chosen(table.attributes, [attribute], "group")
+    errors = errors or mechanism.errors(table)
+    rows = []
+    for category in table.attributes[place].categories:
+        try:
+            cells = table.group(attribute, category)
+        except InvalidInput:
+            continue  # an empty group has no error for each record
+        records = int(table.flat[cells].sum())
+        absolute = math.fsum(errors.absolute[cells].tolist())
+        rows.append(
+            {
+                attribute: category,
+                "records": records,
+                "cells": len(cells),
+                "absolute error": absolute,
+                "error per 100 records": 100 * absolute / records,
+                "bias": math.fsum(errors.bias[cells].tolist()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What a table shows about few people.
+
+    Parameters
+    ----------
+    k_anonymity : int
+        The smallest count that is not 0, or 0 if all are.
+    unique : int
+        How many cells hold exactly one record.
+    small : int
+        How many cells hold at least one record and fewer than the threshold.
+    """
+
+    k_anonymity: int
+    unique: int
+    small: int
+
+
+def disclosure_of(counts: IntArray | FloatArray, threshold: int) -> Disclosure:
+    """Return what counts show; counts with decimals are rounded first.
+
+    Examples
+    --------
+    >>> disclosure_of(np.array([0, 1, 4, 9]), threshold=6)
+    Disclosure(k_anonymity=1, unique=1, small=2)
+    """
+    whole = np.rint(np.asarray(counts)).astype(np.int64).reshape(-1)
+    present = whole[whole > 0]
+    return Disclosure(
+        int(present.min()) if len(present) else 0,
+        int((whole == 1).sum()),
+        int(((whole > 0) & (whole < threshold)).sum()),
+    )
+
+
+def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
+    """Return for every release the share of records, in %, that are unique and shown as unique.
+
+    A cell counts if it holds one record both in the data and in the release (rounded): the paper's
+    "unique exact match", here over all records. The larger, the more is disclosed.
+
+    Examples
+    --------
+    >>> from omit.disclosure.attributes import Attribute
+    >>> table = CountTable((Attribute("town", ("A", "B", "C")),), np.array([1, 1, 8]))
+    >>> unique_exact_matches(table, np.array([[1.0, 2.0, 8.0]]))
+    array([10.])
+    """
+    unique: NDArray[np.bool_] = table.flat == 1
+    shown = np.rint(np.atleast_2d(released)) == 1
+    return as_array(100 * (shown & unique).sum(axis=1) / table.size)
+
+
+def suppressed_intervals(
+    table: CountTable,
+    suppression: CellSuppression,
+    margins: Sequence[Sequence[str]],
+    *,
+    use_threshold: bool = True,
+) -> pd.DataFrame:
+    """Return the interval that each suppressed cell is pinned to by published margins.
+
+    Whoever sees the other cells and the margins knows linear equations for the suppressed ones; a
+    linear program gives the smallest and the largest value that each can have. A cell whose
+    interval is a single number is not protected.
+
+    Parameters
+    ----------
+    table : CountTable
+        The confidential table.
+    suppression : CellSuppression
+        What is suppressed; the rule itself is public.
+    margins : sequence of sequences of str
+        The published margins, each by its attributes; an empty one is the total.
+    use_threshold : bool
+        Whether the reader knows that a suppressed count is below the threshold, and not 0 if
+        empty cells are shown.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``cell`` (flat position), ``count``, ``low``, ``high`` and ``recovered``.
+
+    Examples
+    --------
+    >>> from omit.disclosure.attributes import Attribute
+    >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
+    >>> table = CountTable((sex, town), np.array([2, 9, 8, 7]))
+    >>> found = suppressed_intervals(table, CellSuppression(6), [["sex"]])
+    >>> found[["count", "low", "high", "recovered"]].values.tolist()
+    [[2, 2, 2, True]]
+    """
+    import pandas as pd
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix
+
+    hidden = np.flatnonzero(suppression.suppress_probability(table.flat) == 1)
+    frame = pd.DataFrame(columns=["cell", "count", "low", "high", "recovered"])
+    if len(hidden) == 0:
+        return frame
+    codes = np.stack(np.unravel_index(hidden, table.shape), axis=1)
+    rows, known = [], []
+    for names in margins:
+        places = chosen(table.attributes, list(names), "margin's attribute")
+        sizes = [table.shape[place] for place in places]
+        which = (
+            np.ravel_multi_index(tuple(codes[:, place] for place in places), sizes)
+            if places
+            else np.zeros(len(hidden), dtype=np.int64)
+        )
+        for value in np.unique(which):
+            inside = (which == value).astype(float)
+            rows.append(inside)
+            known.append(float(table.flat[hidden] @ inside))
+    low, high = 0.0, math.inf
+    if use_threshold:
+        low, high = float(suppression.zeros_kept), float(suppression.threshold - 1)
+    equations = csr_matrix(np.array(rows)) if rows else None
+    found = []
+    for place, cell in enumerate(hidden):
+        ends = []
+        for sign in (1.0, -1.0):
+            if equations is None:
+                ends.append(low if sign > 0 else high)
+                continue
+            goal = np.zeros(len(hidden))
+            goal[place] = sign
+            answer = linprog(
+                goal, A_eq=equations, b_eq=known, bounds=(low, None if high == math.inf else high)
+            )
+            if answer.status == 3:  # unbounded
+                ends.append(math.inf)
+            else:
+                ends.append(sign * float(answer.fun))
+        # Counts are whole: what the solver leaves in the last digits is rounded away.
+        smallest = math.ceil(ends[0] - 1e-6)
+        largest = math.floor(ends[1] + 1e-6) if ends[1] < math.inf else math.inf
+        found.append((int(cell), int(table.flat[cell]), smallest, largest, smallest == largest))
+    return pd.DataFrame(found, columns=frame.columns)

@@ -1,0 +1,354 @@
+"""Swapping: a record's quasi-identifiers are replaced by those of a similar record.
+
+Every record is a target with probability `rate`; its donor is another record of the original data
+with the smallest discrepancy, or one chosen by permute-and-flip (Das et al., Equation 2). The
+discrepancy is the share of the attributes that are not quasi-identifiers in which two records
+differ; those attributes are released as they are.
+
+Records with the same attributes have the same law, so all is computed on cells: the release of a
+cell's records is multinomial, and a cell of the release is a sum of independent binomials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.data.casting import IntArray
+from omit.disclosure.attributes import chosen
+from omit.disclosure.mechanism import (
+    CHANGE_QUASI_IDENTIFIERS,
+    CellErrors,
+    ExactDelta,
+    TableMechanism,
+)
+from omit.disclosure.permute_and_flip import level_probabilities
+from omit.disclosure.table import CountTable, Universe
+from omit.errors import InvalidInput, WrongNeighbours
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
+
+Donor: TypeAlias = Literal["another record", "other quasi-identifiers"]
+Ties: TypeAlias = Literal["random", "first"]
+
+
+@dataclass(frozen=True, eq=False)
+class SwapLaw:
+    """What swapping does to the records of every occupied cell.
+
+    Parameters
+    ----------
+    cells : array of int
+        Flat positions of the occupied cells.
+    counts : array of int
+        Their records.
+    targets : array of int
+        For each cell a row of flat positions: where a record goes with each combination of
+        quasi-identifiers.
+    chances : array
+        For each cell a row of probabilities, one for each combination; swapped or not.
+    """
+
+    cells: IntArray
+    counts: IntArray
+    targets: IntArray
+    chances: FloatArray
+
+
+@dataclass(frozen=True)
+class Swapping(TableMechanism):
+    """Give every record, with probability `rate`, the quasi-identifiers of the nearest record.
+
+    Parameters
+    ----------
+    quasi_identifiers : tuple of str
+        The attributes that are swapped.
+    rate : float
+        The probability that a record is swapped; the paper's 1 - γ.
+    donor : {"another record", "other quasi-identifiers"}
+        Who may be a donor; the paper says both.
+    ties : {"random", "first"}
+        Which of several nearest records is the donor.
+
+    Examples
+    --------
+    >>> from omit.disclosure.attributes import Attribute
+    >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
+    >>> swapping = Swapping(("sex",), rate=0.25)
+    >>> print(swapping.guarantee(Universe((sex, town), records=100)))
+    no guarantee: no (ε, δ) with δ < 1: town is released as it is.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    rate: float = 0.25
+    donor: Donor = "another record"
+    ties: Ties = "random"
+
+    def __post_init__(self) -> None:
+        _validate.probability("rate", self.rate)
+        if isinstance(self.quasi_identifiers, str) or not self.quasi_identifiers:
+            raise InvalidInput("Expected quasi-identifiers as a sequence of attribute names.")
+        object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
+        if self.donor not in ("another record", "other quasi-identifiers"):
+            raise InvalidInput(
+                f"Expected donor={self.donor!r} to be 'another record' or "
+                "'other quasi-identifiers'."
+            )
+        if self.ties not in ("random", "first"):
+            raise InvalidInput(f"Expected ties={self.ties!r} to be random or first.")
+
+    def __str__(self) -> str:
+        return f"swapping {', '.join(self.quasi_identifiers)} at rate {self.rate:g}"
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "swapping"
+
+    def law(self, table: CountTable) -> SwapLaw:
+        """Return what happens to the records of every occupied cell."""
+        matrix, positions, profiles = _profiles(table, self.quasi_identifiers)
+        quasi_places = chosen(table.attributes, self.quasi_identifiers, "quasi-identifier")
+        sizes = [n for place, n in enumerate(table.shape) if place not in quasi_places]
+        sums = level_sums(matrix, sizes)
+        rows, quasi = np.nonzero(matrix)
+        candidates = sums[rows]  # (occupied cells, levels, combinations)
+        index = np.arange(len(rows))
+        if self.donor == "another record":
+            candidates[index, 0, quasi] -= 1
+        else:
+            candidates[index, :, quasi] = 0
+        chances = np.zeros((len(rows), matrix.shape[1]))
+        some = candidates.sum(axis=(1, 2)) > 0
+        if self.ties == "first" and type(self) is Swapping:
+            chances[some] = _first(matrix, positions, profiles, rows[some], quasi[some], self.donor)
+        elif some.any():
+            chances[some] = self._donor_chances(candidates[some])
+        chances *= self.rate
+        chances[index, quasi] += np.where(some, 1 - self.rate, 1.0)  # without donor, unchanged
+        return SwapLaw(positions[rows, quasi], matrix[rows, quasi], positions[rows], chances)
+
+    def _donor_chances(self, candidates: FloatArray) -> FloatArray:
+        """Return the law of the donor's quasi-identifiers from candidates by level."""
+        numbers = candidates.sum(axis=2)
+        nearest = (numbers > 0).argmax(axis=1)
+        chosen_level = candidates[np.arange(len(candidates)), nearest]
+        return as_array(chosen_level / chosen_level.sum(axis=1, keepdims=True))
+
+    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
+        """Return the exact delta for few records, else why nothing is promised, with a witness.
+
+        Under "replace" whatever is not a quasi-identifier is released unchanged. Under
+        "change-quasi-identifiers" delta is exact for up to five records; beyond that, a lower bound
+        is proved that holds for every epsilon.
+        """
+        from omit.disclosure.swapping_exact import swapping_guarantee
+
+        asked = relation(neighbours)
+        if asked not in (REPLACE, CHANGE_QUASI_IDENTIFIERS):
+            raise WrongNeighbours(
+                f"Swapping is described under {REPLACE} or {CHANGE_QUASI_IDENTIFIERS}, not under "
+                f"{asked}."
+            )
+        return swapping_guarantee(self, universe, asked, self._stated_epsilon)
+
+    @property
+    def _stated_epsilon(self) -> float:
+        return 0.0
+
+    def errors(self, table: CountTable) -> CellErrors:
+        """Return the errors of all cells: sums of independent binomials."""
+        law = self.law(table)
+        bias, variance = self.bias_and_variance(table, law)
+        return CellErrors(bias, variance, _absolute_errors(law, table))
+
+    def bias_and_variance(
+        self, table: CountTable, law: SwapLaw | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return bias and variance of all cells, which is quicker than all `errors`."""
+        law = law or self.law(table)
+        mean, variance = np.zeros(table.cells), np.zeros(table.cells)
+        np.add.at(mean, law.targets, law.counts[:, None] * law.chances)
+        np.add.at(variance, law.targets, law.counts[:, None] * law.chances * (1 - law.chances))
+        return mean - as_array(table.flat), variance
+
+    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return released counts, one row for each run."""
+        law = self.law(table)
+        released = np.zeros((runs, table.cells))
+        chances = law.chances / law.chances.sum(axis=1, keepdims=True)
+        for run in range(runs):
+            np.add.at(released[run], law.targets, rng.multinomial(law.counts, chances))
+        return released
+
+
+@dataclass(frozen=True)
+class RandomisedSwapping(Swapping):
+    """Swapping whose donors are chosen by permute-and-flip (the paper's Equation 2).
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the choice of a donor; the discrepancy has sensitivity 1.
+
+    Examples
+    --------
+    Theorem 3 of the paper, which is false as stated, beside the answer:
+
+    >>> from omit.disclosure.attributes import Attribute
+    >>> sex, town = Attribute("sex", ("F", "M", "?")), Attribute("town", ("A", "B"))
+    >>> swapping = RandomisedSwapping(("sex",), rate=1.0, epsilon=0.1)
+    >>> round(swapping.published_delta(records=3), 3)
+    0.698
+    >>> swapping.guarantee(Universe((sex, town), records=3), CHANGE_QUASI_IDENTIFIERS)
+    Guarantee(epsilon=0.1, delta=0.7621926..., neighbours='change-quasi-identifiers')
+    """
+
+    epsilon: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if _validate.epsilon(self.epsilon) == 0:
+            raise InvalidInput("Expected epsilon above 0 for permute-and-flip.")
+
+    def __str__(self) -> str:
+        return f"randomised {super().__str__()}"
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "randomised swapping"
+
+    @property
+    def _stated_epsilon(self) -> float:
+        return self.epsilon
+
+    def _donor_chances(self, candidates: FloatArray) -> FloatArray:
+        numbers = candidates.sum(axis=2)
+        width = max(1, numbers.shape[1] - 1)
+        # Cells of one profile have the same numbers: each choice is computed once.
+        different, which = np.unique(numbers, axis=0, return_inverse=True)
+        nearest = (different > 0).argmax(axis=1, keepdims=True)
+        farther = np.maximum(0, np.arange(numbers.shape[1]) - nearest)
+        acceptance = np.exp(-self.epsilon / 2 * farther / width)
+        by_level = level_probabilities(different, acceptance)[which.reshape(-1)]
+        per_record = np.divide(by_level, numbers, out=np.zeros_like(by_level), where=numbers > 0)
+        return as_array(np.einsum("cl,clq->cq", per_record, candidates))
+
+    def published_delta(self, records: int) -> float:
+        """Return delta by Theorem 3 of the paper, which is false as stated (see the errata)."""
+        share = math.exp(-self.epsilon / 2) / records
+        gamma = 1 - self.rate
+        return 1 - 2 * gamma * (1 - gamma) * share - 3 * ((1 - gamma) * share) ** 2
+
+
+def _profiles(
+    table: CountTable, quasi_identifiers: Sequence[str]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return counts and flat positions as profiles x quasi-identifiers, and the profiles' codes."""
+    quasi = chosen(table.attributes, quasi_identifiers, "quasi-identifier")
+    rest = [place for place in range(len(table.shape)) if place not in quasi]
+    order = [*rest, *quasi]
+    width = math.prod(table.shape[place] for place in quasi)
+    counts = np.transpose(table.counts, order).reshape(-1, width)
+    flat = np.arange(table.cells).reshape(table.shape)
+    positions = np.transpose(flat, order).reshape(-1, width)
+    sizes = [table.shape[place] for place in rest] or [1]
+    profiles = np.stack(np.unravel_index(np.arange(len(counts)), sizes), axis=1)
+    return counts, positions, profiles.astype(np.int64) if rest else profiles[:, :0].astype(int)
+
+
+def level_sums(counts: IntArray, sizes: Sequence[int]) -> FloatArray:
+    """Return for every profile, level and quasi-identifier how many records there are.
+
+    The level is the number of attributes in which two profiles differ. Attributes are taken one
+    at a time: a record either agrees in the next one, or differs and is one level up.
+
+    Examples
+    --------
+    >>> level_sums(np.array([[3], [5]]), [2])[:, :, 0]
+    array([[3., 5.],
+           [5., 3.]])
+    """
+    levels = len(sizes) + 1
+    sums = np.zeros((levels, *sizes, counts.shape[1]))
+    sums[0] = counts.reshape(*sizes, counts.shape[1])
+    for axis in range(1, levels):
+        differing = sums.sum(axis=axis, keepdims=True) - sums
+        sums[1:] += differing[:-1]
+    return np.moveaxis(sums.reshape(levels, -1, counts.shape[1]), 0, 1)
+
+
+def _first(
+    matrix: IntArray,
+    positions: IntArray,
+    profiles: IntArray,
+    rows: IntArray,
+    quasi: IntArray,
+    donor: Donor,
+) -> FloatArray:
+    """Return the law of a fixed donor: the first of the nearest records in the order of cells."""
+    chances = np.zeros((len(rows), matrix.shape[1]))
+    for place, (row, own) in enumerate(zip(rows, quasi, strict=True)):
+        available = matrix.copy()
+        if donor == "another record":
+            available[row, own] -= 1
+        else:
+            available[:, own] = 0
+        mismatch = (profiles != profiles[row]).sum(axis=1)
+        mismatch = np.where(available.sum(axis=1) > 0, mismatch, profiles.shape[1] + 1)
+        near = mismatch == mismatch.min()
+        candidates = np.where((available > 0) & near[:, None], positions, positions.max() + 1)
+        chances[place, np.unravel_index(candidates.argmin(), candidates.shape)[1]] = 1.0
+    return chances
+
+
+def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
+    """Return E|released - true| of every cell, by convolving the binomials that make it up."""
+    x = table.flat
+    result = np.zeros(table.cells)
+    order = np.argsort(law.targets[:, 0], kind="stable")
+    groups = np.flatnonzero(np.diff(law.targets[order, 0], prepend=-1))
+    for members in np.split(order, groups[1:]):
+        counts, chances = law.counts[members], law.chances[members]
+        total = int(counts.sum())
+        # One frequency for each possible value; all cells of the profile at once.
+        frequency = np.exp(-2j * np.pi * np.arange((total + 1) // 2 + 1) / (total + 1))
+        log_transform = np.zeros((chances.shape[1], len(frequency)), dtype=complex)
+        for count, row in zip(counts, chances, strict=True):
+            base = 1 + row[:, None] * (frequency - 1)
+            with np.errstate(divide="ignore"):
+                log_transform += count * np.log(base)
+        chance = np.fft.irfft(np.exp(log_transform), n=total + 1, axis=1)
+        cells = law.targets[members[0]]
+        distance = np.abs(np.arange(total + 1) - x[cells][:, None])
+        result[cells] = (np.maximum(chance, 0.0) * distance).sum(axis=1)
+    return result
+
+
+def lower_bound_delta(swapping: Swapping, records: int) -> ExactDelta:
+    """Return a delta that swapping needs at every epsilon if only quasi-identifiers change.
+
+    All records are alike but one, whose quasi-identifiers nobody else has. With other
+    quasi-identifiers, that value cannot be in the release. It is in the release unless that record
+    is swapped and nobody takes it as a donor. Donors of equal discrepancy are equally probable,
+    unless the first is always taken (let it be that record) or donors must have other
+    quasi-identifiers (only that record has).
+
+    Examples
+    --------
+    >>> round(lower_bound_delta(Swapping(("sex",), rate=0.25), 7634).delta, 4)
+    0.8053
+    """
+    rate = swapping.rate
+    sure = swapping.donor == "other quasi-identifiers" or swapping.ties == "first"
+    if records < 2 or rate == 0:
+        return ExactDelta.of_shortfall(0.0, -math.inf)
+    taken = rate if sure else rate / (records - 1)
+    untaken = (records - 1) * math.log1p(-taken) if taken < 1 else -math.inf
+    return ExactDelta.of_shortfall(0.0, math.log(rate) + untaken)

@@ -1,0 +1,231 @@
+"""The exact delta of swapping for few records, and what can be said for many.
+
+The release is the whole data set, row by row. Under "change-quasi-identifiers" the discrepancies
+are the same for both databases, so every row is swapped independently with a known law, and delta
+is the hockey-stick divergence of two products. It is enumerated over all answers and data sets:
+
+* discrepancies depend only on which rows agree in which attribute, so all patterns of agreement of
+  the attributes that are not swapped are enumerated, up to the order of the rows;
+* record 1 has the quasi-identifiers a, its neighbour b. A value that is neither has the same
+  probabilities under both, so all such values count as one.
+
+Where donors must have other quasi-identifiers the second point fails, and all patterns of equal
+quasi-identifiers are enumerated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omit._numeric import FloatArray, as_array
+from omit.data.casting import IntArray
+from omit.disclosure.attributes import chosen
+from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, ExactDelta
+from omit.disclosure.table import Universe
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
+
+if TYPE_CHECKING:
+    from omit.disclosure.swapping import Swapping
+
+MOST_RECORDS = 5
+_BUDGET = 20_000_000
+
+
+@dataclass(frozen=True)
+class SwapWitness:
+    """Two data sets of which the release tells one from the other."""
+
+    quasi_identifiers: tuple[str, ...]
+    neighbour: tuple[str, ...]
+    disagreements: tuple[tuple[int, ...], ...]
+    seen: str
+
+    def __str__(self) -> str:
+        if "any" in self.quasi_identifiers:
+            return f"records that {self.seen}"
+        return (
+            f"records with quasi-identifiers {', '.join(self.quasi_identifiers)} or "
+            f"{', '.join(self.neighbour)}: {self.seen}"
+        )
+
+
+def swapping_guarantee(
+    swapping: Swapping, universe: Universe, neighbours: Relation, epsilon: float
+) -> Guarantee | NoGuarantee:
+    """Return what swapping promises in a universe."""
+    from omit.disclosure.swapping import lower_bound_delta
+
+    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
+    kept = [
+        each
+        for place, each in enumerate(universe.attributes)
+        if place not in quasi and len(each) > 1
+    ]
+    if neighbours == REPLACE and kept:
+        other = kept[0]
+        witness = SwapWitness(
+            ("any",) * min(universe.records, 3),
+            ("any",) * min(universe.records, 3),
+            (),
+            f"all have {other.name} = {other.categories[0]}, or of which one has "
+            f"{other.categories[1]}, "
+            "which the release shows.",
+        )
+        names = ", ".join(each.name for each in kept)
+        unchanged = "is released as it is" if len(kept) == 1 else "are released as they are"
+        return NoGuarantee(f"no (ε, δ) with δ < 1: {names} {unchanged}.", witness)
+    if universe.records <= MOST_RECORDS and swapping.ties == "random":
+        exact = exact_swapping_delta(swapping, universe, epsilon)
+        if exact is not None:
+            return exact.guarantee("some release is possible for one of two only.", neighbours)
+    floor = lower_bound_delta(swapping, universe.records)
+    witness = SwapWitness(
+        ("a", *["b"] * min(universe.records - 1, 3)),
+        ("b", *["b"] * min(universe.records - 1, 3)),
+        (),
+        "the value a is released with probability "
+        f"{floor.delta:.4g} in the first case and never in the second, all else being equal.",
+    )
+    return NoGuarantee(
+        f"δ is at least {floor.show_delta()} for every ε under {CHANGE_QUASI_IDENTIFIERS}, and no "
+        "smaller number than 1 is proved for so many records.",
+        witness,
+    )
+
+
+def exact_swapping_delta(
+    swapping: Swapping, universe: Universe, epsilon: float
+) -> ExactDelta | None:
+    """Return the smallest delta if quasi-identifiers change, by enumeration; None if too many."""
+    from omit.disclosure._kernels import hockey_stick
+
+    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
+    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
+    rest = [len(each) for place, each in enumerate(universe.attributes) if place not in quasi]
+    m = universe.records
+    if combinations < 2:
+        return ExactDelta.of_delta(epsilon, 0.0)
+    agreements = disagreement_patterns(m, rest)
+    labels = list(_labels(m, combinations, swapping.donor == "another record"))
+    answers = max(max(first + second) for first, second in labels) + 1
+    if agreements is None or len(agreements) * len(labels) * answers**m > _BUDGET:
+        return None
+    worst = ExactDelta.of_delta(epsilon, 0.0)
+    for pattern in agreements:
+        matrix = np.array(pattern).reshape(m, m)
+        donors = neighbour_donors = _donors(swapping, matrix, None, len(rest))
+        for first, second in labels:
+            if swapping.donor == "other quasi-identifiers":
+                donors = _donors(swapping, matrix, first, len(rest))
+                neighbour_donors = _donors(swapping, matrix, second, len(rest))
+            before = _row_laws(swapping.rate, donors, first, answers)
+            after = _row_laws(swapping.rate, neighbour_donors, second, answers)
+            delta = float(hockey_stick(before, after, math.exp(epsilon)))
+            if delta > worst.delta:
+                witness = SwapWitness(
+                    tuple("abcdef"[each] for each in first),
+                    tuple("abcdef"[each] for each in second),
+                    tuple(map(tuple, matrix.tolist())),
+                    "disagreements are the numbers of other attributes that differ.",
+                )
+                worst = ExactDelta.of_delta(epsilon, min(1.0, delta * (1 + 1e-12)), witness)
+    if worst.delta > 1 - 1e-12:
+        return ExactDelta.of_shortfall(epsilon, -math.inf, worst.witness)
+    return worst
+
+
+def disagreement_patterns(
+    records: int, sizes: list[int], most: int = 200_000
+) -> list[tuple[int, ...]] | None:
+    """Return all tables of how many attributes two records disagree in, up to their order.
+
+    Record 1 stays the first; None if there are more than `most`.
+
+    Examples
+    --------
+    >>> disagreement_patterns(2, [2, 2])
+    [(0, 0, 0, 0), (0, 1, 1, 0), (0, 2, 2, 0)]
+    """
+    orders = [(0, *order) for order in itertools.permutations(range(1, records))]
+    known = {(0,) * records**2}
+    for size in sizes:
+        kinds = {
+            tuple(int(a != b) for a in pattern for b in pattern)
+            for pattern in _partitions(records, size)
+        }
+        if len(known) * len(kinds) > 10 * most:
+            return None
+        added = {
+            tuple(a + b for a, b in zip(one, other, strict=True))
+            for one in known
+            for other in kinds
+        }
+        known = {
+            min(
+                tuple(each[records * row + column] for row in order for column in order)
+                for order in orders
+            )
+            for each in added
+        }
+        if len(known) > most:
+            return None
+    return sorted(known)
+
+
+def _partitions(records: int, most: int) -> Iterator[tuple[int, ...]]:
+    """Give every way to sort records into at most so many unnamed groups."""
+
+    def extend(pattern: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(pattern) == records:
+            yield pattern
+            return
+        for group in range(min(most, max(pattern) + 2)):
+            yield from extend((*pattern, group))
+
+    yield from extend((0,))
+
+
+def _labels(
+    records: int, combinations: int, merge: bool
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Give the quasi-identifiers of both databases as labels: 0 is a, 1 is b."""
+    if merge:
+        for others in itertools.product(range(min(3, combinations)), repeat=records - 1):
+            yield (0, *others), (1, *others)
+        return
+    for pattern in _partitions(records + 1, combinations):
+        # Position 0 is a; the last record stands for b, which must be another value.
+        if pattern[-1] != 0:
+            yield pattern[:-1], (pattern[-1], *pattern[1:-1])
+
+
+def _donors(
+    swapping: Swapping, disagreements: IntArray, labels: tuple[int, ...] | None, width: int
+) -> FloatArray:
+    """Return for every row the chances of all records to be its donor; none has itself.
+
+    With labels, donors must have another label; a row without donors has only zeros.
+    """
+    records = len(disagreements)
+    chances = np.zeros((records, records))
+    for row in range(records):
+        candidates = np.zeros((1, width + 1, records))
+        for other in range(records):
+            if other != row and (labels is None or labels[other] != labels[row]):
+                candidates[0, disagreements[row, other], other] = 1
+        if candidates.any():
+            chances[row] = swapping._donor_chances(candidates)[0]
+    return chances
+
+
+def _row_laws(rate: float, donors: FloatArray, labels: tuple[int, ...], answers: int) -> FloatArray:
+    """Return for every row the law of the label it is released with."""
+    own = np.eye(answers)[list(labels)]
+    swapped = donors @ own
+    return as_array(rate * swapped + (1 - rate * donors.sum(axis=1, keepdims=True)) * own)

@@ -1,0 +1,223 @@
+"""A table of counts over declared attributes, with every cell, also the empty ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit import _validate
+from omit.data.casting import IntArray, show_records, whole_counts
+from omit.disclosure.attributes import Attribute, chosen
+from omit.errors import InvalidInput
+
+LARGEST_TABLE = 20_000_000
+
+
+@dataclass(frozen=True)
+class Universe:
+    """What is public about a table before anybody looks: attributes, size and the largest count.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        With all their categories.
+    records : int
+        The number of records, public because neighbours have equally many.
+    largest_count : int, optional
+        The largest count that a cell can have, the paper's `B`; by default the number of records.
+
+    Examples
+    --------
+    >>> Universe((Attribute("sex", ("F", "M")),), records=10).largest_count
+    10
+    """
+
+    attributes: tuple[Attribute, ...]
+    records: int
+    largest_count: int = 0
+
+    def __post_init__(self) -> None:
+        _validate.positive_integer("the number of records", self.records)
+        largest = self.largest_count or self.records
+        largest = min(_validate.positive_integer("largest_count", largest), self.records)
+        object.__setattr__(self, "largest_count", largest)
+        require_holdable(self.attributes)
+        if largest * self.cells < self.records:
+            raise InvalidInput(
+                f"Expected largest_count={largest} to leave room for {self.records:,} records in "
+                f"{self.cells:,} cells."
+            )
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return math.prod(len(each) for each in self.attributes)
+
+
+def require_holdable(attributes: Sequence[Attribute]) -> None:
+    """Refuse attributes whose table is too large to hold, and say how large it would be."""
+    if not attributes:
+        raise InvalidInput("Expected at least one attribute.")
+    names = [each.name for each in attributes]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"Expected distinct attributes, got {', '.join(names)}.")
+    cells = math.prod(len(each) for each in attributes)
+    if cells > LARGEST_TABLE:
+        sizes = " x ".join(f"{len(each):,}" for each in attributes)
+        raise InvalidInput(
+            f"The table of {', '.join(names)} has {sizes} = {cells:,} cells, and up to "
+            f"{LARGEST_TABLE:,} can be held; use fewer attributes, or bins."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountTable:
+    """The number of records in every cell of a table.
+
+    Made by `tabulate`, or from counts.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        The axes of the table.
+    counts : array of int
+        One count for each combination of categories, in the attributes' order. Read-only.
+    source : str
+        Where the records came from.
+    left_out : int
+        How many records had no value for some attribute and were left out.
+    remarks : tuple of str
+        What has to be said beside every result.
+
+    Examples
+    --------
+    >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
+    >>> table = CountTable((sex, town), np.array([[5, 0, 2], [1, 3, 0]]))
+    >>> table
+    CountTable(sex x town: 11 records in 6 cells, 2 of them empty)
+    >>> table.marginal(["sex"])
+    array([7, 4])
+    """
+
+    attributes: tuple[Attribute, ...]
+    counts: IntArray
+    source: str = "counts"
+    left_out: int = 0
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        require_holdable(self.attributes)
+        counts = whole_counts("the table", self.counts)
+        if counts.size != math.prod(self.shape):
+            raise InvalidInput(
+                f"Expected {' x '.join(map(str, self.shape))} counts, got {counts.size:,}."
+            )
+        counts = counts.reshape(self.shape)
+        if counts.sum() == 0:
+            raise InvalidInput("The table holds no records.")
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    def __repr__(self) -> str:
+        names = " x ".join(each.name for each in self.attributes)
+        empty = int((self.counts == 0).sum())
+        return (
+            f"CountTable({names}: {self.size:,} records in {self.cells:,} cells, "
+            f"{empty:,} of them empty)"
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of categories of every attribute."""
+        return tuple(len(each) for each in self.attributes)
+
+    @property
+    def size(self) -> int:
+        """The number of records."""
+        return int(self.counts.sum())
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return int(self.counts.size)
+
+    @property
+    def flat(self) -> IntArray:
+        """The counts in one row, the last attribute running fastest."""
+        return self.counts.reshape(-1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(each.name for each in self.attributes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said beside every result."""
+        observed = [each.name for each in self.attributes if each.origin == "from-data"]
+        said = []
+        if self.left_out:
+            said.append(
+                f"{show_records(self.left_out)} without a value for some attribute had to be left "
+                "out; guarantees are for tables of the records that are left, whose number is "
+                "taken as public (missing='category' keeps all records)."
+            )
+        if observed:
+            said.append(
+                f"The categories of {', '.join(observed)} were taken from the data, which is NOT "
+                "private."
+            )
+        return (*said, *self.remarks)
+
+    def universe(self, largest_count: int | None = None) -> Universe:
+        """Return what is public about the table; `largest_count` is declared, never observed.
+
+        Raises
+        ------
+        InvalidInput
+            If some count is above the declared largest one: no guarantee would cover the table.
+        """
+        if largest_count is not None and largest_count < self.counts.max():
+            raise InvalidInput(
+                f"The table holds a count above the declared largest_count={largest_count}, so no "
+                "guarantee for such tables covers it; declare a larger one."
+            )
+        return Universe(self.attributes, self.size, largest_count or self.size)
+
+    def marginal(self, names: Sequence[str]) -> IntArray:
+        """Return the counts over some of the attributes only, in the order given."""
+        kept = chosen(self.attributes, names, "margin's attribute")
+        dropped = tuple(place for place in range(len(self.shape)) if place not in kept)
+        summed = self.counts.sum(axis=dropped)
+        order = sorted(kept)
+        return np.transpose(summed, [order.index(place) for place in kept])
+
+    def records(self) -> IntArray:
+        """Return one row of category positions for every record, in the order of the cells."""
+        occupied = np.flatnonzero(self.flat)
+        codes = np.stack(np.unravel_index(occupied, self.shape), axis=1)
+        return np.repeat(codes, self.flat[occupied], axis=0).astype(np.int64)
+
+    def with_counts(self, counts: ArrayLike) -> CountTable:
+        """Return a table of the same attributes with other counts."""
+        return CountTable(self.attributes, np.asarray(counts), self.source)
+
+    def group(self, name: str, category: str) -> IntArray:
+        """Return the flat positions of the cells of a group.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such group, or it is empty: nothing can be said about its error.
+        """
+        (place,) = chosen(self.attributes, [name], "group's attribute")
+        index = self.attributes[place].place(category)
+        positions = np.arange(self.cells).reshape(self.shape).take(index, axis=place).reshape(-1)
+        if self.flat[positions].sum() == 0:
+            raise InvalidInput(f"The group {name} = {category} is empty: it has no records.")
+        return positions

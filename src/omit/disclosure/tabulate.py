@@ -1,0 +1,247 @@
+"""From records, wherever they are, to a table of counts. DuckDB groups them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from omit.data.casting import AnyArray, IntArray, show_records
+from omit.data.nearest import nearest
+from omit.data.opening import is_registered, opened_table, registered_table
+from omit.data.registry import DATASETS, Dataset
+from omit.data.sources import Table, frame_table
+from omit.disclosure.attributes import (
+    MISSING,
+    Attribute,
+    Derivation,
+    parse_derivation,
+    whole_number_categories,
+)
+from omit.disclosure.table import CountTable, require_holdable
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+FROM_DATA = "from-data"
+
+
+def tabulate(
+    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    attributes: Sequence[str],
+    *,
+    derive: Sequence[str] = (),
+    domains: Mapping[str, Sequence[str] | str] | None = None,
+    missing: Literal["drop", "category"] = "drop",
+    missing_values: Sequence[str] = (),
+    table: str | None = None,
+) -> CountTable:
+    """Return the table of counts over some attributes of a source that `omit.read` takes.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, DuckDBPyConnection or DuckDBPyRelation
+        The records.
+    attributes : sequence of str
+        Columns, and names that `derive` defines.
+    derive : sequence of str
+        Attributes that are computed, such as ``"rich = income >= 50000"`` and
+        ``"age5 = bins(age, 0, 100, 5)"``.
+    domains : mapping, optional
+        For a column, all categories it can have, or ``"from-data"``, which is not private.
+        Registered columns have theirs.
+    missing : {"drop", "category"}
+        Leave out records without a value for some attribute, or make that a category of its own.
+    missing_values : sequence of str
+        Texts that stand for a missing value, beside empty, NULL and those registered.
+    table : str, optional
+        The table of a DuckDB database.
+
+    Raises
+    ------
+    InvalidInput
+        If a column is unknown or its domain is, a value is not in its domain, or the table is too
+        large to hold.
+
+    Examples
+    --------
+    >>> tabulate("adult", ["sex", "income"])
+    CountTable(sex x income: 32,561 records in 4 cells, 0 of them empty)
+    """
+    if missing not in ("drop", "category"):
+        raise InvalidInput(f"Expected missing={missing!r} to be drop or category.")
+    derivations = {each.name: each for each in map(parse_derivation, derive)}
+    if not attributes:
+        raise InvalidInput("Expected at least one attribute.")
+    known = DATASETS[source] if is_registered(source, table) else None
+    absent = (*missing_values, *(known.missing if known else ()))
+    with _opened(source, table) as opened:
+        return _tabulate(opened, attributes, derivations, domains or {}, missing, absent, known)
+
+
+def _opened(source: Any, table: str | None) -> AbstractContextManager[Table]:
+    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
+    if pandas and isinstance(source, pandas.DataFrame):
+        return frame_table(source, "the DataFrame")
+    if is_registered(source, table):
+        return registered_table(DATASETS[source])
+    return opened_table(source, table)
+
+
+def _tabulate(
+    opened: Table,
+    names: Sequence[str],
+    derivations: Mapping[str, Derivation],
+    domains: Mapping[str, Sequence[str] | str],
+    missing: str,
+    absent: Sequence[str],
+    known: Dataset | None,
+) -> CountTable:
+    for name in domains:
+        if name not in opened.names:
+            raise InvalidInput(
+                f"There is no column {name!r} in {opened.label}; {nearest(name, opened.names)}."
+            )
+    declared = [
+        derivations[name].attribute
+        if name in derivations
+        else _declared(name, opened, domains, known)
+        for name in names
+    ]
+    if None not in declared:
+        require_holdable([each for each in declared if each is not None])
+    expressions = [_expression(name, opened, derivations, absent) for name in names]
+    combinations, counts = opened.cross_tally(expressions)
+    kept = np.ones(len(counts), dtype=bool)
+    resolved, codes = [], []
+    for name, attribute, values in zip(names, declared, combinations, strict=True):
+        attribute = attribute or _observed(name, values)
+        if missing == "category" and any(value is None for value in values):
+            attribute = Attribute(name, (*attribute.categories, MISSING), attribute.origin)
+        resolved.append(attribute)
+        codes.append(_codes(attribute, values, counts, missing == "category"))
+        kept &= codes[-1] >= 0
+    require_holdable(resolved)
+    filled = np.zeros([len(each) for each in resolved], dtype=np.int64)
+    np.add.at(filled, tuple(code[kept] for code in codes), counts[kept])
+    label = known.name if known else opened.label
+    remarks: tuple[str, ...] = ()
+    if missing == "category" and any(MISSING in each.categories for each in resolved):
+        which = ", ".join(each.name for each in resolved if MISSING in each.categories)
+        remarks = (
+            f"Records without a value are in a category of their own, for {which}; that these are "
+            "the attributes with missing values was seen in the data.",
+        )
+    return CountTable(tuple(resolved), filled, label, int(counts[~kept].sum()), remarks)
+
+
+def _declared(
+    name: str,
+    opened: Table,
+    domains: Mapping[str, Sequence[str] | str],
+    known: Dataset | None,
+) -> Attribute | None:
+    """Return the attribute of a column, or None where its categories come from the data."""
+    if name not in opened.names:
+        raise InvalidInput(
+            f"There is no column {name!r} in {known.name if known else opened.label} and no "
+            f"derived attribute of that name; {nearest(name, opened.names)}."
+        )
+    domain = domains.get(name)
+    if domain == FROM_DATA:
+        return None
+    if isinstance(domain, str):
+        raise InvalidInput(
+            f"Expected the domain of {name!r} to be several categories or {FROM_DATA!r}."
+        )
+    if domain is not None:
+        return Attribute(name, tuple(str(each) for each in domain))
+    if known is not None and name in known.categories:
+        return Attribute(name, tuple(known.categories[name]), "registered")
+    if known is not None and name in known.bounds:
+        return Attribute(name, whole_number_categories(name, known.bounds[name]), "registered")
+    raise InvalidInput(
+        f"Column {name!r} has no declared domain; give all categories a record can have, or "
+        f"{FROM_DATA!r}, which is not private."
+    )
+
+
+def _expression(
+    name: str, opened: Table, derivations: Mapping[str, Derivation], absent: Sequence[str]
+) -> str:
+    column = derivations[name].column if name in derivations else name
+    if column not in opened.names:
+        raise InvalidInput(
+            f"There is no column {column!r} in {opened.label}; {nearest(column, opened.names)}."
+        )
+    sql, is_number = opened.column_sql(opened.names.index(column))
+    if is_number:
+        text = f"CAST(CAST({sql} AS DOUBLE) AS VARCHAR)"
+        number = f"CASE WHEN isnan(CAST({sql} AS DOUBLE)) THEN NULL ELSE CAST({sql} AS DOUBLE) END"
+        text = f"CASE WHEN isnan(CAST({sql} AS DOUBLE)) THEN NULL ELSE {text} END"
+        if name in derivations:
+            return derivations[name].sql(f"({number})")
+        return text
+    quoted = ", ".join("'" + each.replace("'", "''") + "'" for each in ("", *absent))
+    trimmed = f"trim(CAST({sql} AS VARCHAR))"
+    text = f"CASE WHEN {trimmed} IN ({quoted}) THEN NULL ELSE {trimmed} END"
+    if name not in derivations:
+        return text
+    number = f"TRY_CAST(({text}) AS DOUBLE)"
+    return (
+        f"CASE WHEN ({text}) IS NOT NULL AND {number} IS NULL "
+        f"THEN 'no number: ' || ({text}) ELSE ({derivations[name].sql(number)}) END"
+    )
+
+
+def _observed(name: str, values: AnyArray) -> Attribute:
+    present = {_plain(value) for value in values if value is not None}
+    if not present:
+        raise InvalidInput(f"Column {name!r} has no values at all.")
+    return Attribute(name, tuple(sorted(present, key=_as_counted)), "from-data")
+
+
+def _as_counted(text: str) -> tuple[float, str]:
+    try:
+        return float(text), text
+    except ValueError:
+        return float("inf"), text
+
+
+def _plain(value: str) -> str:
+    """Return a whole number as digits only, any other text as it is."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return str(int(number)) if number.is_integer() and "." in value else value
+
+
+def _codes(
+    attribute: Attribute, values: AnyArray, counts: IntArray, missing_is_category: bool
+) -> IntArray:
+    """Return the positions of values in the domain, -1 for a missing value."""
+    places = {category: place for place, category in enumerate(attribute.categories)}
+    none = places[MISSING] if missing_is_category and MISSING in places else -1
+    found = {None: none}
+    unknown: dict[str, int] = {}
+    for value in set(values.tolist()) - {None}:
+        place = places.get(value, places.get(_plain(value)))
+        if place is None:
+            unknown[value] = int(counts[values == value].sum())
+        else:
+            found[value] = place
+    if unknown:
+        first = min(unknown)
+        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        raise InvalidInput(
+            f"Column {attribute.name!r} holds {first!r} ({show_records(unknown[first])}){more}, "
+            f"which is not among its {len(attribute):,} declared categories; declare it, or "
+            "name it as a missing value."
+        )
+    return np.array([found[value] for value in values.tolist()], dtype=np.int64)

@@ -1,0 +1,186 @@
+"""The report of `omit disclose`: one table, every way to protect it, as one HTML file."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from omit.disclosure.assess import HEADINGS, WARNING, Assessment, Row
+from omit.guarantee import REPLACE, NoGuarantee
+from omit.report.page import html_table, page, svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def disclosure_report(assessment: Assessment) -> str:
+    """Return the report as HTML."""
+    table = assessment.table
+    names = " x ".join(table.names)
+    kinds = ("", "number", "number", *["number"] * 5)
+    sections = [
+        f"<h1>Protecting the table {escape(names)}</h1>",
+        f'<p class="warning">{escape(WARNING)}</p>',
+        f"<p>{table.size:,} records in {table.cells:,} cells, from {escape(table.source)}; "
+        f"{int((table.flat == 0).sum()):,} cells are empty, {assessment.original.unique:,} hold "
+        f"one record, {assessment.original.small:,} hold fewer than {assessment.threshold}.</p>",
+        f'<p class="verdict">{escape(assessment.verdict)}</p>',
+        "<h2>The same ε for every mechanism</h2>",
+        html_table(HEADINGS, [row.cells() for row in assessment.rows], kinds),
+        "<p>Error: the expected sum of |released − true| over all cells. Bias: the sum of the "
+        "absolute biases. Fairness α: the largest less the smallest bias of a cell. Unique "
+        "matches: records that are alone in their cell and are shown alone.</p>",
+        f"<figure>{svg(error_figure(assessment))}<figcaption>Bars without hatching have a "
+        "guarantee.</figcaption></figure>",
+        _guarantees(assessment),
+        f"<h2>Who bears the error: {escape(assessment.group)}</h2>",
+        _groups(assessment),
+        "<h2>What the releases show about few</h2>",
+        _shown(assessment),
+        _intervals(assessment),
+        _bounds(assessment),
+        _estimates(assessment),
+        "<h2>What was assumed</h2><ul>"
+        + "".join(f"<li>{escape(note)}</li>" for note in assessment.notes if note != WARNING)
+        + f"<li>Two databases are neighbours if {escape(REPLACE.meaning)}.</li></ul>",
+    ]
+    return page(f"omit: {names} at epsilon = {assessment.epsilon:g}", sections)
+
+
+def error_figure(assessment: Assessment) -> Figure:
+    """Return the expected errors as bars."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for place, row in enumerate(assessment.rows):
+        held = not isinstance(row.guarantee, NoGuarantee)
+        axes.barh(
+            place,
+            row.measures.absolute,
+            color="0.35" if held else "0.85",
+            edgecolor="0.2",
+            hatch=None if held else "///",
+        )
+        axes.text(row.measures.absolute, place, f" {row.measures.absolute:,.0f}", va="center")
+    axes.set_yticks(np.arange(len(assessment.rows)), [row.mechanism.key for row in assessment.rows])
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set_xlabel("expected sum of absolute errors, records")
+    axes.set_title(f"ε = {assessment.epsilon:g}; dark: with guarantee, hatched: none", fontsize=11)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure
+
+
+def _guarantees(assessment: Assessment) -> str:
+    def said(row: Row) -> str:
+        if isinstance(row.guarantee, NoGuarantee):
+            shown = f" Witness: {row.guarantee.witness}" if row.guarantee.witness else ""
+            only = row.quasi_identifiers_only
+            restricted = f" If only quasi-identifiers change: {only}" if only else ""
+            return f"{row.guarantee}{shown}{restricted}"
+        return str(row.guarantee)
+
+    rows = [(str(row.mechanism), said(row)) for row in assessment.rows]
+    return "<h2>Guarantees</h2>" + html_table(
+        ("mechanism", "guarantee, or why there is none"), rows
+    )
+
+
+def _groups(assessment: Assessment) -> str:
+    first = assessment.rows[0].groups
+    headings = (
+        assessment.group, "records",
+        *(row.mechanism.key.replace("randomised", "rand.") for row in assessment.rows),
+    )  # fmt: skip
+    rows = []
+    for place in range(len(first)):
+        line = first.iloc[place]
+        rows.append(
+            (
+                str(line.iloc[0]),
+                f"{line['records']:,}",
+                *(
+                    f"{row.groups.iloc[place]['error per 100 records']:,.1f}"
+                    for row in assessment.rows
+                ),
+            )
+        )
+    kinds = ("", *["number"] * (len(headings) - 1))
+    return (
+        html_table(headings, rows, kinds)
+        + "<p>Expected absolute error of the group's cells, for every 100 of its records.</p>"
+    )
+
+
+def _shown(assessment: Assessment) -> str:
+    rows = [("the data", assessment.original, "")] + [
+        (str(row.mechanism), row.shown, f"{row.unique_matches:.2f} %") for row in assessment.rows
+    ]
+    cells = [
+        (name, f"{shown.k_anonymity:,}", f"{shown.unique:,}", f"{shown.small:,}", matches)
+        for name, shown, matches in rows
+    ]
+    headings = ("", "smallest count", "cells with 1", f"cells below {assessment.threshold}",
+                "unique matches")  # fmt: skip
+    return html_table(headings, cells, ("", *["number"] * 4))
+
+
+def _intervals(assessment: Assessment) -> str:
+    found = assessment.intervals
+    if found is None or len(found) == 0:
+        return ""
+    margins = "; ".join(" x ".join(each) or "total" for each in assessment.margins)
+    width = (found["high"] - found["low"] + 1).astype(float)
+    lost = int(found["recovered"].sum())
+    return (
+        "<h2>Suppressed cells and published margins</h2>"
+        f"<p>{len(found):,} cells are suppressed. Whoever sees the margins {escape(margins)} and "
+        f"the other cells can compute {lost:,} of them exactly; the others are pinned to "
+        f"{width.median():.0f} possible values in the median. A cell that can be computed is not "
+        "protected.</p>"
+    )
+
+
+def _estimates(assessment: Assessment) -> str:
+    rows = [
+        (
+            str(row.mechanism),
+            f"{row.measures.bias:,.1f}", f"{row.estimated.bias:,.1f}",
+            f"{row.measures.fairness:,.2f}", f"{row.estimated.fairness:,.2f}",
+        )
+        for row in assessment.rows
+        if row.estimated is not None
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    headings = ("mechanism", "bias, exact", "from runs", "fairness, exact", "from runs")
+    return (
+        "<h2>Estimated from runs, as in the literature</h2>"
+        + html_table(headings, rows, ("", *["number"] * 4))
+        + "<p>Noisy estimates of biases overstate their absolute sum and their range.</p>"
+    )
+
+
+def _bounds(assessment: Assessment) -> str:
+    rows = []
+    for row in assessment.rows:
+        for name, bound in row.bounds.items():
+            fair = "fairness" in name
+            single = "Proposition" in name
+            bias = row.errors.bias
+            truth = row.measures.fairness if fair else row.measures.bias
+            if single:
+                truth = float(bias.min() if "smallest" in name else bias.max())
+            rows.append((str(row.mechanism), name, f"{bound:,.4g}", f"{truth:,.4g}"))
+    if not rows:
+        return ""
+    return (
+        "<h2>Published bounds beside the truth</h2>"
+        + html_table(("mechanism", "bound", "says", "exact"), rows, ("", "", "number", "number"))
+        + "<p>Theorem 2 is stated with k/2 where the mechanism uses ⌊k/2⌋ and does not hold for "
+        "odd k. The theorems on suppression suppress empty cells too.</p>"
+    )

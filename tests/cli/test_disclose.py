@@ -1,0 +1,108 @@
+"""`omit disclose` and `omit reproduce disclosure-control`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from omit.cli.main import main
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+QUESTION = "disclose adult --attributes race,sex,income"
+
+
+def test_the_table_shows_every_mechanism_and_the_warning(omit_command: Omit) -> None:
+    run = omit_command(f"{QUESTION} --no-report")
+    assert run.code == 0, run.err
+    for name in ("Laplace histogram", "geometric histogram", "discrete Gaussian histogram"):
+        assert name in run.out
+    assert "no (ε, δ) with δ < 1" in run.out
+    assert "if only quasi-identifiers change: δ is at least 0.8053" in run.out
+    assert "curator's eyes only" in run.out
+
+
+def test_json_says_the_same_to_programs(omit_command: Omit) -> None:
+    content = json.loads(omit_command(f"{QUESTION} --epsilon 0.5 --paper-runs 50 --json").out)
+    assert content["rows"][0]["estimated"]["bias"] > content["rows"][0]["bias"]
+    assert content["records"] == 32561
+    assert content["rows"][0]["delta"] == 0
+    assert content["rows"][3]["delta"] is None
+    assert content["rows"][3]["witness"]
+
+
+def test_the_report_is_one_file(omit_command: Omit, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "table.html"
+    assert (
+        omit_command(
+            f"{QUESTION} --report {file} --paper-runs 9 --margin race,sex --margin income"
+        ).code
+        == 0
+    )
+    page = file.read_text(encoding="utf-8")
+    for words in (
+        "Who bears the error",
+        "Published bounds beside the truth",
+        "Estimated from runs",
+        "<svg",
+    ):
+        assert words in page
+    assert [path.name for path in file.parent.iterdir()] == ["table.html"]
+
+
+def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["disclose", "adult", "--attributes", "sex,old", "--json", "--derive"]
+    with pytest.raises(SystemExit) as exit_:
+        main([*words, "old = age >= 65"])
+    assert not exit_.value.code
+    assert json.loads(capsys.readouterr().out)["cells"] == 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "disclose adult --attributes race,sexx",
+        "disclose adult --attributes race,fnlwgt",
+        "disclose nowhere.csv --attributes race",
+        f"{QUESTION} --threshold 0",
+        f"{QUESTION} --swap-rate 1.5",
+        f"{QUESTION} --epsilon 0",
+        f"{QUESTION} --delta 1",
+        f"{QUESTION} --quasi-identifiers town",
+        f"{QUESTION} --group town",
+        f"{QUESTION} --margin town",
+        f"{QUESTION} --largest-count 5",
+        f"{QUESTION} --paper-runs 0",
+        f"{QUESTION} --domain sex=Female",
+        f"{QUESTION} --domain sex",
+        f"{QUESTION} --derive nonsense",
+        f"{QUESTION} --missing perhaps",
+        f"{QUESTION} --report /dev/null/x.html",
+        "reproduce disclosure-control --runs 0",
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(
+    omit_command: Omit, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith("Error: ")
+    assert run.err.strip().count("\n") == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
+def test_the_paper_is_reproduced_with_verdicts(omit_command: Omit, tmp_path: Path) -> None:
+    run = omit_command(f"reproduce disclosure-control --runs 3 --output {tmp_path}")
+    assert run.code == 0, run.err
+    assert "does not hold  Theorem 3" in run.out
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"index.html", "table-1.csv", "figure-2.svg", "figure-5.svg"} <= written
+    (tmp_path / "file").write_text("")
+    refused = omit_command(f"reproduce disclosure-control --output {tmp_path / 'file'}")
+    assert (refused.code, "not a folder" in refused.err) == (2, True)

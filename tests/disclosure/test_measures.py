@@ -1,0 +1,181 @@
+"""Measures, bounds, intervals, tasks and the assessment of a table."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from omit.disclosure.assess import assess
+from omit.disclosure.attributes import Attribute
+from omit.disclosure.histograms import LaplaceHistogram
+from omit.disclosure.measures import (
+    exact_measures,
+    group_errors,
+    published_bounds,
+    simulated_measures,
+    suppressed_intervals,
+    unique_exact_matches,
+)
+from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
+from omit.disclosure.swapping import RandomisedSwapping
+from omit.disclosure.table import CountTable
+from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
+from omit.errors import InvalidInput
+from omit.guarantee import Guarantee
+
+SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
+
+
+def row(*counts: int) -> CountTable:
+    kinds = Attribute("kind", tuple(f"c{place}" for place in range(len(counts))))
+    return CountTable((kinds,), np.array(counts))
+
+
+def test_laplace_with_an_empty_cell_is_fair_up_to_one_over_epsilon() -> None:
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        measures = exact_measures(LaplaceHistogram(epsilon), row(0, 400))
+        assert measures.fairness == pytest.approx(1 / epsilon)
+
+
+def test_two_hundred_runs_overstate_fairness() -> None:
+    table = row(*[0] * 50, *[300] * 50)
+    estimated = simulated_measures(LaplaceHistogram(1.0), table, np.random.default_rng(0), 200)
+    assert estimated.fairness > 1.3 * exact_measures(LaplaceHistogram(1.0), table).fairness
+
+
+def test_theorem_two_fails_for_odd_thresholds_and_theorem_eight_can_be_reversed() -> None:
+    odd = RandomisedCellSuppression(3, False, 1.0)
+    assert (
+        exact_measures(odd, row(2, 2, 2)).bias
+        > published_bounds(odd, row(2, 2, 2))["Theorem 2: sum of biases"]
+    )
+    even = RandomisedCellSuppression(4, False, 1.0)
+    assert (
+        exact_measures(even, row(1, 3, 9)).bias
+        <= published_bounds(even, row(1, 3, 9))["Theorem 2: sum of biases"]
+    )
+    table = row(2, 12)
+    laplace = exact_measures(LaplaceHistogram(4.0), table).fairness
+    assert laplace > exact_measures(RandomisedCellSuppression(4, False, 4.0), table).fairness
+
+
+def test_theorems_five_and_seven_and_proposition_one_hold_on_random_tables() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        table = row(*(rng.integers(0, 30, 5) + np.array([1, 0, 0, 0, 0])).tolist())
+        epsilon, k = float(rng.uniform(0.1, 4)), int(rng.integers(1, 15))
+        suppression = RandomisedCellSuppression(k, False, epsilon)
+        laplace = LaplaceHistogram(epsilon)
+        for mechanism, name in ((suppression, "Theorem 5"), (laplace, "Theorem 7")):
+            bound = published_bounds(mechanism, table)[f"{name}: fairness"]
+            assert exact_measures(mechanism, table).fairness <= bound * (1 + 1e-12)
+    table = CountTable((SEX, TOWN), np.array([3, 0, 2, 1, 4, 1]))
+    swapping = RandomisedSwapping(("sex",), 0.4, epsilon=1.0)
+    bounds, bias = published_bounds(swapping, table), swapping.errors(table).bias
+    assert bounds["Proposition 1: smallest bias"] <= bias.min()
+    assert bias.max() <= bounds["Proposition 1: largest bias"]
+    assert np.abs(bias).sum() <= bounds["Theorem 4: sum of biases"]
+
+
+def test_group_errors_add_up_and_leave_empty_groups_out() -> None:
+    table = CountTable((SEX, TOWN), np.array([3, 0, 2, 0, 0, 0]))
+    mechanism = LaplaceHistogram(1.0)
+    groups = group_errors(mechanism, table, "sex")
+    assert groups["sex"].tolist() == ["F"]
+    towns = group_errors(mechanism, table, "town")
+    assert towns["town"].tolist() == ["A", "C"]
+    cells = mechanism.errors(table).absolute
+    assert groups["absolute error"].sum() == pytest.approx(cells[:3].sum())
+
+
+def test_unique_matches_count_cells_that_stay_alone() -> None:
+    table = row(1, 1, 1, 7)
+    shares = unique_exact_matches(table, np.array([[1, 0, 1, 1], [0.6, 1.4, 2, 7]]))
+    assert shares.tolist() == pytest.approx([20.0, 20.0])
+
+
+def test_intervals_are_those_of_all_tables_that_fit_the_margins() -> None:
+    table = CountTable((SEX, TOWN), np.array([2, 1, 9, 4, 3, 8]))
+    suppression = CellSuppression(5)
+    found = suppressed_intervals(table, suppression, [["sex"], ["town"]])
+    hidden = [0, 1, 3, 4]
+    fitting = []
+    for values in itertools.product(range(1, 5), repeat=4):
+        other = table.flat.copy()
+        other[hidden] = values
+        if all(
+            (CountTable((SEX, TOWN), other).marginal([name]) == table.marginal([name])).all()
+            for name in ("sex", "town")
+        ):
+            fitting.append(values)
+    assert found["cell"].tolist() == hidden
+    assert found["low"].tolist() == np.min(fitting, axis=0).tolist()
+    assert found["high"].tolist() == np.max(fitting, axis=0).tolist()
+
+
+def test_a_cell_alone_in_its_margin_is_recovered_and_none_without_margins() -> None:
+    table = CountTable((SEX, TOWN), np.array([2, 9, 9, 8, 9, 8]))
+    suppression = CellSuppression(5)
+    assert suppressed_intervals(table, suppression, [["town"]])["recovered"].all()
+    free = suppressed_intervals(table, suppression, [])
+    assert free[["low", "high"]].values.tolist() == [[1, 4]]
+    unknown = suppressed_intervals(table, suppression, [[]], use_threshold=False)
+    assert unknown["recovered"].all(), "the total gives the only suppressed cell away"
+    assert len(suppressed_intervals(row(9, 9), suppression, [])) == 0
+
+
+def test_classification_finds_a_dependence_and_survives_an_empty_release() -> None:
+    table = CountTable((TOWN, Attribute("rich", ("no", "yes"))), np.array([9, 1, 5, 5, 0, 10]))
+    assert logistic_accuracy(table, table.flat, "rich") == pytest.approx(100 * 24 / 30)
+    assert logistic_accuracy(table, np.zeros(6), "rich") == pytest.approx(100 * 14 / 30)
+    with pytest.raises(InvalidInput, match="two categories"):
+        logistic_accuracy(table, table.flat, "town")
+    with pytest.raises(InvalidInput, match="attribute to predict"):
+        logistic_accuracy(CountTable((SEX,), np.array([1, 2])), np.array([1, 2]), "sex")
+
+
+def test_two_way_margins_and_lines() -> None:
+    table = tabulate("adult", ["sex", "race", "income"])
+    made = two_way(table, table.flat, "income", "sex", {"race": "White"})
+    assert (made == two_way(table, table.flat, "sex", "income", {"race": "White"}).T).all()
+    empty = CountTable((SEX, TOWN, Attribute("x", ("0", "1"))), np.array([1] * 6 + [0] * 6))
+    with pytest.raises(InvalidInput, match="sex = M is empty"):
+        two_way(empty, empty.flat, "town", "x", {"sex": "M"})
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 9, (4, 3))
+    x = np.repeat(np.repeat(np.arange(4), 3), counts.reshape(-1))
+    y = np.repeat(np.tile(np.arange(3), 4), counts.reshape(-1))
+    slope, intercept = np.polyfit(x, y, 1)
+    assert regression_line(counts, range(4), range(3)) == pytest.approx((intercept, slope))
+
+
+def test_an_assessment_has_every_mechanism_at_the_same_epsilon() -> None:
+    table = tabulate("adult", ["race", "sex", "income"])
+    found = assess(table, 0.5, quasi_identifiers=["race"], delta=1e-6)
+    assert len(found.rows) == 7
+    held = [r.guarantee for r in found.rows if isinstance(r.guarantee, Guarantee)]
+    assert [each.epsilon for each in held] == [0.5] * 3
+    assert len(assess(table, 0.5, delta=0.0).rows) == 6, "no Gaussian noise without delta"
+    content = found.to_json()
+    assert json.dumps(content, allow_nan=False)
+    assert content["records"] == 32561
+
+
+def test_bad_questions_about_a_table_are_refused() -> None:
+    table = tabulate("adult", ["race", "sex"])
+    for options, message in (
+        ({"quasi_identifiers": ["rase"]}, "'rase' is not an attribute"),
+        ({"group": "town"}, "'town' is not an attribute"),
+        ({"margins": [["town"]]}, "'town' is not an attribute"),
+        ({"threshold": 0}, "k=0"),
+        ({"rate": 2.0}, "rate=2.0"),
+        ({"delta": 1.0}, "delta=1.0"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            assess(table, 1.0, **options)
+    with pytest.raises(InvalidInput, match="above 0"):
+        assess(table, 0.0)
