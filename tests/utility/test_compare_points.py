@@ -65,7 +65,7 @@ def test_a_secret_sample_of_points_needs_less_noise() -> None:
 
 def test_the_best_median_is_not_looked_for_among_points() -> None:
     with pytest.raises(InvalidInput, match="needs one column"):
-        best(points, GlobalQuantile(), Guarantee(1.0, neighbours="replace"))  # type: ignore[arg-type]
+        best(points, GlobalQuantile(), Guarantee(1.0, neighbours="replace"))
 
 
 def test_common_random_numbers_make_differences_sharper_than_errors() -> None:
