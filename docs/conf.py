@@ -3,8 +3,10 @@ from pathlib import Path
 from docutils.nodes import Text, literal_block
 
 import omit
+from omit.report.gain_figures import gain_figure
 from omit.report.landscape_figures import rate_figure
 from omit.report.privacy_figure import privacy_figure
+from omit.utility.gain_map import gain_map
 from omit.utility.landscape import landscape
 
 project = "omit"
@@ -47,6 +49,10 @@ def _draw_figures(app):
     folder = Path(app.srcdir) / "_figures"
     folder.mkdir(exist_ok=True)
     privacy_figure().savefig(folder / "privacy.svg")
+    median = gain_map(
+        omit.read("lognormal"), omit.SmoothQuantile(), omit.Guarantee(1.0, 5e-5, "replace")
+    )
+    gain_figure(median).savefig(folder / "gains-lognormal.svg")
     ages, target = omit.read("adult", "age"), omit.Guarantee(1.0)
     for mechanism in (omit.NoisyMean(), omit.NoisyMode()):
         errors = landscape(ages, mechanism, target, probabilities=())

@@ -42,11 +42,19 @@ if TYPE_CHECKING:
     from omit.guarantee import NoNoiseNeeded as NoNoiseNeeded
     from omit.guarantee import Relation as Relation
     from omit.mechanisms.base import Mechanism as Mechanism
+    from omit.mechanisms.exponential_quantile import ExponentialQuantile as ExponentialQuantile
     from omit.mechanisms.kmeans import DPLloyd as DPLloyd
     from omit.mechanisms.kmedian import PrivateKMedian as PrivateKMedian
+    from omit.mechanisms.known_size_mean import KnownSizeMean as KnownSizeMean
     from omit.mechanisms.mean import NoisyMean as NoisyMean
     from omit.mechanisms.mode import NoisyMode as NoisyMode
     from omit.mechanisms.private_kmeans import PrivateKMeans as PrivateKMeans
+    from omit.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
+    from omit.mechanisms.quantile import GlobalQuantile as GlobalQuantile
+    from omit.mechanisms.quantile import SmoothQuantile as SmoothQuantile
+    from omit.mechanisms.sensitivity import global_sensitivity as global_sensitivity
+    from omit.mechanisms.sensitivity import local_sensitivity as local_sensitivity
+    from omit.mechanisms.sensitivity import smooth_sensitivity as smooth_sensitivity
     from omit.omissions.base import Omission as Omission
     from omit.omissions.by_name import omission as omission
     from omit.omissions.independent import IndependentPair as IndependentPair
@@ -145,11 +153,20 @@ _HOME = {
         "Relation",
     ),
     "omit.mechanisms.base": ("Mechanism",),
+    "omit.mechanisms.exponential_quantile": ("ExponentialQuantile",),
     "omit.mechanisms.kmeans": ("DPLloyd",),
     "omit.mechanisms.kmedian": ("PrivateKMedian",),
+    "omit.mechanisms.known_size_mean": ("KnownSizeMean",),
     "omit.mechanisms.mean": ("NoisyMean",),
     "omit.mechanisms.mode": ("NoisyMode",),
     "omit.mechanisms.private_kmeans": ("PrivateKMeans",),
+    "omit.mechanisms.propose_test_release": ("ProposeTestRelease",),
+    "omit.mechanisms.quantile": ("GlobalQuantile", "SmoothQuantile"),
+    "omit.mechanisms.sensitivity": (
+        "global_sensitivity",
+        "local_sensitivity",
+        "smooth_sensitivity",
+    ),
     "omit.omissions.base": ("Omission",),
     "omit.omissions.by_name": ("omission",),
     "omit.omissions.independent": ("IndependentPair",),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from omit.cli import accuracy
+from omit.cli import choosing
 from tests.conftest import Run
 
 Omit = Callable[[str], Run]
@@ -197,11 +197,11 @@ def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: 
 def test_every_noise_that_is_offered_exists() -> None:
     from omit import NoisyMean, NoisyMode
 
-    for noise in accuracy.NOISES["mean"]:
+    for noise in choosing.NOISES["mean"]:
         NoisyMean(noise=noise)  # type: ignore[arg-type]
-    for noise in accuracy.NOISES["mode"]:
+    for noise in choosing.NOISES["mode"]:
         NoisyMode(noise=noise)  # type: ignore[arg-type]
-    assert set(accuracy.NOISES) == set(accuracy.STATISTICS)
+    assert set(choosing.NOISES) == set(choosing.STATISTICS)
 
 
 @pytest.mark.parametrize("statistic", ["kmeans", "kmedian"])

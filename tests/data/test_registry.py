@@ -173,3 +173,34 @@ def test_every_set_says_whose_it_is() -> None:
         assert each.citation
         assert each.licence
         assert each.default_column in each.bounds
+
+
+def test_generated_populations_are_the_same_for_everybody_and_as_the_paper_describes_them() -> None:
+    beta, lognormal, bimodal = (read(name) for name in ("beta", "lognormal", "bimodal"))
+    for column in (beta, lognormal, bimodal):
+        assert (column.size, column.distinct, column.bounds_source) == (
+            10_001,
+            10_001,
+            "registered",
+        )
+        assert column == read(column.name)
+        assert column.clamped == 0
+    # The means of the distributions, within 5 standard errors.
+    assert beta.mean == pytest.approx(2 / 12, abs=5 * 0.104 / 100)
+    assert lognormal.mean == pytest.approx(168.17, abs=5 * 89.6 / 100)
+    assert (bimodal.values[0], bimodal.values[-1]) == (0, 1)
+    # The median is the largest value of the first group ("0.21" in the paper's draw).
+    assert bimodal.values[5000] == pytest.approx(0.21, abs=0.03)
+    assert bimodal.values[5001] - bimodal.values[5000] > 0.4
+
+
+def test_a_generated_set_has_no_file_and_other_bounds_can_be_declared() -> None:
+    with (
+        pytest.raises(InvalidInput, match="is generated and has no file"),
+        dataset("lognormal").path(),
+    ):
+        pass
+    (note,) = read("lognormal").notes
+    assert "states no bounds" in note
+    assert read("lognormal", bounds=(0, 10_000)).notes == ()
+    assert read("lognormal", bounds=(0, 500)).clamped > 0

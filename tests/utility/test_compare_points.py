@@ -11,6 +11,7 @@ import pytest
 from omit import (
     Column,
     FixedSizeSampling,
+    GlobalQuantile,
     Guarantee,
     NoisyMean,
     OutlierScoreSuppression,
@@ -52,6 +53,20 @@ def test_a_sample_of_all_records_changes_nothing_in_any_run(
         return clustering_losses(points, mechanism, base, omission, rng).first(12)
 
     assert (losses(NoOmission()) == losses(PoissonSampling(rate=1.0))).all()
+
+
+def test_a_secret_sample_of_points_needs_less_noise() -> None:
+    target = Guarantee(1.0, neighbours="replace")
+    found = compare(points, DPLloyd(3), target, runs=4, sampled_from=60_000)
+    base = found.rows[0].base
+    assert base is not None
+    assert base.epsilon == pytest.approx(math.log1p(100 * math.expm1(1.0)))
+    assert "for the population of 60,000" in found.verdict
+
+
+def test_the_best_median_is_not_looked_for_among_points() -> None:
+    with pytest.raises(InvalidInput, match="needs one column"):
+        best(points, GlobalQuantile(), Guarantee(1.0, neighbours="replace"))
 
 
 def test_common_random_numbers_make_differences_sharper_than_errors() -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omit.cli import clustering as options
-from omit.cli.bounds import pair_of_numbers
+from omit.cli.choosing import choose
 from omit.cli.progress import progress_bar
 from omit.cli.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from omit.data.column import Column
     from omit.data.points import Points
@@ -28,12 +28,7 @@ DEFAULT_OMISSIONS = (
     "outlier-score:0.1,0.3",
     "outlier-score:0.5,0.6",
 )
-STATISTICS = ("mean", "mode")
 PUBLISHED_RUNS = "paper"
-NOISES = {
-    "mean": ("laplace", "gaussian"),
-    "mode": ("laplace", "exponential", "gaussian", "gumbel"),
-}
 
 Source = Annotated[
     str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
@@ -52,12 +47,32 @@ TableName = Annotated[str | None, typer.Option("--table", help="Which table of a
 Noise = Annotated[
     str,
     typer.Option(
-        "--mechanism", help="laplace, gaussian, for the mode also exponential and gumbel, or all."
+        "--mechanism",
+        help="laplace, gaussian, for the mode also exponential and gumbel, or all; for quantiles "
+        "smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, exponential, "
+        "propose-test-release, smooth-laplace-unpadded (NOT private) or all.",
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Epsilon of the release.")]
 Delta = Annotated[float, typer.Option(help="Delta of the release; Gaussian noise needs some.")]
-Neighbours = Annotated[str, typer.Option(help="Neighbour relation: add-remove or replace.")]
+Neighbours = Annotated[
+    str | None,
+    typer.Option(
+        help="Neighbour relation: add-remove or replace, which medians and --metric mse are under."
+    ),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(help="mse or relative, for means and quantiles; mse for quantiles by default."),
+]
+SampledFrom = Annotated[
+    int | None,
+    typer.Option(
+        "--sampled-from",
+        help="Size of the population of which the data are a secret simple random sample; the "
+        "guarantee is then for the population.",
+    ),
+]
 Truth = Annotated[
     str | None, typer.Option(help="A known value to compare with, instead of the data's own.")
 ]
@@ -75,7 +90,10 @@ def compare(
     source: Source = "adult",
     column: ColumnName = None,
     statistic: Annotated[
-        str, typer.Option(help="mean, mode, kmeans, kmedian, or all: mean and mode.")
+        str,
+        typer.Option(
+            help="mean, mode, median, quantile:SHARE, kmeans, kmedian, or all: mean and mode."
+        ),
     ] = "all",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
@@ -92,7 +110,9 @@ def compare(
     bounds: Bounds = None,
     categories: Categories = None,
     table: TableName = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours = None,
+    metric: Metric = None,
+    sampled_from: SampledFrom = None,
     rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
     noise_reduction: Annotated[
         bool, typer.Option(help="Use the privacy that the omission adds for less noise.")
@@ -120,19 +140,29 @@ def compare(
     from omit.omissions.by_name import parse_omission
     from omit.utility.compare import compare as run_comparison
 
-    data: Column | Points
-    mechanisms: Sequence[Mechanism | Clustering]
-    if statistic in options.CLUSTERINGS:
-        data = options.read_points(source, columns, bounds, table)
-        mechanisms = [options.clustering(statistic, k, iterations, budget, start, candidates)]
-    else:
-        data = _read(source, column, bounds, categories, table)
-        mechanisms = _mechanisms(data, statistic, mechanism, delta)
-    target = Guarantee(epsilon, delta, neighbours)
+    data, mechanisms, relation = choose(
+        source=source,
+        column=column,
+        columns=columns,
+        bounds=bounds,
+        categories=categories,
+        table=table,
+        statistic=statistic,
+        mechanism=mechanism,
+        delta=delta,
+        metric=metric,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        budget=budget,
+        candidates=candidates,
+        start=start,
+    )
+    target = Guarantee(epsilon, delta, relation)
     file = report or (None if json or no_report else Path("omit-report.html"))
     if file is not None:
         require_writable(file)
-    chosen = omit if omit is not None else _default_omissions(neighbours, data.size)
+    chosen = omit if omit is not None else _default_omissions(relation, data.size)
     omissions = [parse_omission(text, data.size) for text in chosen]
     checked_seed = int(_validate.epsilon(seed, "seed"))
     comparisons = []
@@ -152,6 +182,7 @@ def compare(
                     seed=checked_seed,
                     early_stop=runs != PUBLISHED_RUNS,
                     measured_on=measured_on,  # type: ignore[arg-type]  # as above
+                    sampled_from=sampled_from,
                 )
             )
             advance()
@@ -166,14 +197,18 @@ def compare(
 def best(
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean, mode, kmeans or kmedian.")] = "mean",
+    statistic: Annotated[
+        str, typer.Option(help="mean, mode, median, quantile:SHARE, kmeans or kmedian.")
+    ] = "mean",
     mechanism: Noise = "laplace",
     epsilon: Epsilon = 1.0,
     delta: Delta = 0.0,
     bounds: Bounds = None,
     categories: Categories = None,
     table: TableName = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours = None,
+    metric: Metric = None,
+    sampled_from: SampledFrom = None,
     truth: Truth = None,
     runs: Runs = "2000",
     k: options.K = None,
@@ -185,29 +220,41 @@ def best(
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
     from omit.guarantee import Guarantee
+    from omit.mechanisms.integrable import IntegrableMechanism
     from omit.utility.search import best as find_best
     from omit.utility.search import default_candidates
 
-    data: Column | Points
-    mechanisms: Sequence[Mechanism | Clustering]
-    if statistic in options.CLUSTERINGS:
-        data = options.read_points(source, columns, bounds, table)
-        mechanisms = [options.clustering(statistic, k, iterations, budget, "spread", candidates)]
-    else:
-        data = _read(source, column, bounds, categories, table)
-        mechanisms = _mechanisms(data, statistic, mechanism, delta)
-    target = Guarantee(epsilon, delta, neighbours)
+    data, mechanisms, relation = choose(
+        source=source,
+        column=column,
+        columns=columns,
+        bounds=bounds,
+        categories=categories,
+        table=table,
+        statistic=statistic,
+        mechanism=mechanism,
+        delta=delta,
+        metric=metric,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        budget=budget,
+        candidates=candidates,
+    )
+    target = Guarantee(epsilon, delta, relation)
     answers = []
-    to_try = list(default_candidates(neighbours, data.size))
+    to_try = list(default_candidates(relation, data.size))
     for each in mechanisms:
-        with progress_bar(str(each), len(to_try), not json) as advance:
+        sizes = isinstance(each, IntegrableMechanism)
+        with progress_bar(str(each), None if sizes else len(to_try), not json) as advance:
             found = find_best(
                 data,
                 each,
                 target,
-                to_try,
+                None if sizes else to_try,
                 truth=_truth(truth, each.statistic, data),
                 runs=_runs(runs, each),
+                sampled_from=sampled_from,
                 advance=advance,
             )
         answers.append(found)
@@ -233,14 +280,17 @@ def solve(
     error: Annotated[float, typer.Option(help="The expected error to reach (% for the mean).")],
     source: Source = "adult",
     column: ColumnName = None,
-    statistic: Annotated[str, typer.Option(help="mean, mode, kmeans or kmedian.")] = "mean",
+    statistic: Annotated[
+        str, typer.Option(help="mean, mode, median, quantile:SHARE, kmeans or kmedian.")
+    ] = "mean",
     mechanism: Noise = "laplace",
     delta: Delta = 0.0,
     omit: Annotated[str, typer.Option(help="A way to leave records out.")] = "none",
     bounds: Bounds = None,
     categories: Categories = None,
     table: TableName = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours = None,
+    metric: Metric = None,
     truth: Truth = None,
     runs: Runs = "2000",
     k: options.K = None,
@@ -256,14 +306,23 @@ def solve(
     from omit.utility.compare import WARNING
     from omit.utility.search import solve as find_epsilon
 
-    data: Column | Points
-    mechanisms: Sequence[Mechanism | Clustering]
-    if statistic in options.CLUSTERINGS:
-        data = options.read_points(source, columns, bounds, table)
-        mechanisms = [options.clustering(statistic, k, iterations, budget, "spread", candidates)]
-    else:
-        data = _read(source, column, bounds, categories, table)
-        mechanisms = _mechanisms(data, statistic, mechanism, delta)
+    data, mechanisms, relation = choose(
+        source=source,
+        column=column,
+        columns=columns,
+        bounds=bounds,
+        categories=categories,
+        table=table,
+        statistic=statistic,
+        mechanism=mechanism,
+        delta=delta,
+        metric=metric,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        budget=budget,
+        candidates=candidates,
+    )
     answers = []
     for each in mechanisms:
         omission = parse_omission(omit, data.size).suited_to(each.statistic)
@@ -273,7 +332,7 @@ def solve(
             error,
             omission,
             delta=delta,
-            neighbours=neighbours,
+            neighbours=relation,
             truth=_truth(truth, each.statistic, data),
             runs=_runs(runs, each),
         )
@@ -306,62 +365,12 @@ def solve(
             typer.echo(note)
 
 
-def _read(
-    source: str,
-    column: str | None,
-    bounds: str | None,
-    categories: str | None,
-    table: str | None,
-) -> "Column":
-    from omit.data.reading import read
-
-    declared: Any = bounds if bounds in (None, "from-data") else pair_of_numbers(str(bounds))
-    listed = None if categories is None else [part.strip() for part in categories.split(",")]
-    return read(source, column, bounds=declared, categories=listed, table=table)
-
-
 def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     """Return the usual ways to leave records out that are defined for the relation."""
     if neighbours == "replace":
-        return [f"fixed-size:{max(1, size * share // 10)}" for share in (1, 5, 9)]
+        # Odd, so that the median of a sample is one record.
+        return [f"fixed-size:{size * share // 10 | 1}" for share in (1, 5, 9)]
     return DEFAULT_OMISSIONS
-
-
-def _mechanisms(data: "Column", statistic: str, noise: str, delta: float) -> "list[Mechanism]":
-    """Return the mechanisms asked for; with `all`, those that the data and delta allow."""
-    from omit.errors import InvalidInput
-    from omit.mechanisms.mean import NoisyMean
-    from omit.mechanisms.mode import NoisyMode
-
-    kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
-    if statistic not in (*STATISTICS, "all"):
-        raise InvalidInput(
-            f"Expected statistic={statistic!r} to be mean, mode, kmeans, kmedian or all."
-        )
-    wanted = STATISTICS if statistic == "all" else (statistic,)
-    if statistic == "all" and not _has_both(data):
-        wanted = ("mode",) if data.is_text else ("mean",)
-    kinds_known = {each for statistic in wanted for each in NOISES[statistic]}
-    if noise not in (*kinds_known, "all"):
-        choices = ", ".join([*sorted(kinds_known), "all"])
-        raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
-    return [
-        kinds[each](noise=kind)
-        for each in wanted
-        for kind in NOISES[each]
-        if kind == noise or (noise == "all" and (kind != "gaussian" or delta > 0))
-    ]
-
-
-def _has_both(data: "Column") -> bool:
-    """Tell whether the column has a mean and a declared domain for its mode."""
-    from omit.errors import InvalidInput
-
-    try:
-        data.domain()
-    except InvalidInput:
-        return False
-    return not data.is_text
 
 
 def _runs(text: str, mechanism: "Mechanism | Clustering") -> int:

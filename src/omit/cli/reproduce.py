@@ -2,6 +2,7 @@
 
 import typer
 
+from omit.cli.reproduce_accuracy_gains import accuracy_gains
 from omit.cli.reproduce_disclosure import disclosure_control
 from omit.cli.reproduce_omitting_records import omitting_records
 from omit.cli.reproduce_statistical import statistical_privacy
@@ -17,6 +18,7 @@ def _reproduce() -> None:
     """Compute a paper's figures and tables anew, and say what became of its claims."""
 
 
+app.command("accuracy-gains")(accuracy_gains)
+app.command("disclosure-control")(disclosure_control)
 app.command("omitting-records")(omitting_records)
 app.command("statistical-privacy")(statistical_privacy)
-app.command("disclosure-control")(disclosure_control)

@@ -6,6 +6,7 @@ data says something about the records, and every result that rests on one has to
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
@@ -82,10 +83,22 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     >>> checked_bounds((0, 125))
     (0.0, 125.0)
     """
+    if _is_infinite(bounds):
+        raise InvalidInput(
+            f"Expected finite bounds, got {bounds!r}: with infinite ones every sensitivity is "
+            "infinite, the smooth one included, and no noise is enough."
+        )
     lower, upper = _validate.interval("bounds", bounds)
     if max(-lower, upper) > _LARGEST:
         raise InvalidInput(f"Expected bounds=({lower:g}, {upper:g}) within ±{_LARGEST:g}.")
     return lower + 0.0, upper + 0.0
+
+
+def _is_infinite(bounds: object) -> bool:
+    """Tell whether one of a pair of numbers is infinite; anything else is for others to refuse."""
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        return False
+    return any(isinstance(each, float) and math.isinf(each) for each in bounds)
 
 
 def resolve_categories(categories: Categories, values: AnyArray) -> tuple[str, ...]:

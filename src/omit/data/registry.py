@@ -12,7 +12,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from omit.data.adult import ADULT_BOUNDS, ADULT_CATEGORIES
-from omit.data.generated import kmedian_synthetic
+from omit.data.generated import (
+    beta_population,
+    bimodal_population,
+    kmedian_synthetic,
+    lognormal_population,
+)
 from omit.data.nearest import nearest
 from omit.errors import InvalidInput
 
@@ -78,7 +83,8 @@ class Dataset:
         Raises
         ------
         InvalidInput
-            If the file is not where it should be; the message says what to set.
+            If the file is not where it should be, and the message says what to set; or if there
+            is none, because the table is generated.
 
         Examples
         --------
@@ -215,6 +221,38 @@ def _nist(name: str, where: str, file: str) -> Dataset:
     )
 
 
+_HU = (
+    "J. Hu, J. Drechsler and H. J. Kim, 'Accuracy Gains from Privacy Amplification Through "
+    "Sampling for Differential Privacy', Journal of Survey Statistics and Methodology, 2022"
+)
+
+
+def _population(
+    name: str,
+    title: str,
+    generate: Callable[[], DataFrame],
+    bounds: tuple[float, float],
+    remark: str | None = None,
+) -> Dataset:
+    return Dataset(
+        name=name,
+        title=f"{title}, 10,001 values drawn from a fixed seed",
+        citation=f"after {_HU}",
+        licence="generated; no restrictions",
+        file="",
+        default_column=name,
+        bounds={name: bounds},
+        remarks={} if remark is None else {name: remark},
+        generate=generate,
+    )
+
+
+# The paper states no bounds for the lognormal population, whose values are unbounded.
+_LOGNORMAL_REMARK = (
+    "the paper states no bounds for this population; [0, 2000] is our choice, and for small "
+    "epsilon the noise of a median depends on it."
+)
+
 DATASETS: Mapping[str, Dataset] = MappingProxyType(
     {
         each.name: each
@@ -226,6 +264,15 @@ DATASETS: Mapping[str, Dataset] = MappingProxyType(
             _nist("nist-tx", "Texas", "nist_tx2019.csv"),
             _nist("nist-national", "National", "nist_national2019.csv"),
             _KMEDIAN_SYNTHETIC,
+            _population("beta", "Beta(2, 10)", beta_population, (0, 1)),
+            _population(
+                "lognormal",
+                "Lognormal(5, 0.5)",
+                lognormal_population,
+                (0, 2000),
+                _LOGNORMAL_REMARK,
+            ),
+            _population("bimodal", "Two beta distributions apart", bimodal_population, (0, 1)),
         )
     }
 )
@@ -237,7 +284,8 @@ def datasets() -> tuple[Dataset, ...]:
     Examples
     --------
     >>> [each.name for each in datasets()]
-    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national', 'kmedian-synthetic']
+    ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national', 'kmedian-synthetic',
+     'beta', 'lognormal', 'bimodal']
     """
     return tuple(DATASETS.values())
 

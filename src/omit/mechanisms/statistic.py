@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from omit.errors import WrongNeighbours
@@ -12,16 +12,25 @@ from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation, require_gua
 class ProtectedStatistic(ABC):
     """Something that is computed with a guarantee, and how its error is measured."""
 
-    statistic: ClassVar[str]
-    """What is computed, in one word; outlier distances and tables go by it."""
-    metric: ClassVar[str]
-    """What is measured as its error."""
-    unit: ClassVar[str]
-    """The unit of the error."""
+    @property
+    @abstractmethod
+    def statistic(self) -> str:
+        """What is computed, in one word; outlier distances and tables go by it."""
+
+    @property
+    @abstractmethod
+    def metric(self) -> str:
+        """What is measured as its error."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """The unit of the error."""
+
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE, REPLACE)
     """The neighbour relations for which the noise is known, the usual one first."""
     published_runs: ClassVar[int] = 500
-    """How often the omitting-records paper repeated its experiment with this statistic."""
+    """How often the paper that studied this statistic repeated its experiment."""
 
     def require_relation(self, guarantee: Guarantee) -> None:
         """Refuse what is no DP guarantee, or one under a relation without known noise."""

@@ -25,6 +25,9 @@ from omit.omissions.drawing import kept_by_number
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
+# From so many records with the same value on, counts are drawn instead of records.
+_REPEATS = 20
+
 
 def sampling_epsilon(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
     """Return epsilon of a release on a uniform sample: `ln(1 + rate (e^epsilon - 1))`.
@@ -238,9 +241,12 @@ class FixedSizeSampling(_UniformSampling):
         InvalidInput
             If the column does not have as many records as the declared population.
         """
-        self._require_population(column)
+        self.require_population(column)
+        # Where most values are somebody's own, drawing records is quicker than drawing a count for
+        # each value; both are the same distribution.
+        few_repeat = self.population < _REPEATS * len(column.counts)
         return rng.multivariate_hypergeometric(
-            column.counts, self.size, size=runs, method="marginals"
+            column.counts, self.size, size=runs, method="count" if few_repeat else "marginals"
         )
 
     def draw_kept(self, points: Points, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
@@ -251,7 +257,7 @@ class FixedSizeSampling(_UniformSampling):
         InvalidInput
             If there are not as many records as the declared population.
         """
-        self._require_population(points)
+        self.require_population(points)
         return kept_by_number(self.size, self.population, rng)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
@@ -260,7 +266,8 @@ class FixedSizeSampling(_UniformSampling):
 
         return SampledWithoutReplacementDpEvent(self.population, self.size, event)
 
-    def _require_population(self, data: Column | Points) -> None:
+    def require_population(self, data: Column | Points) -> None:
+        """Refuse data that do not have as many records as the declared population."""
         if data.size != self.population:
             raise InvalidInput(
                 f"Expected population={self.population} to be the number of records, which is "

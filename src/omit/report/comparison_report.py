@@ -71,7 +71,13 @@ def cost_sentences(comparison: Comparison) -> list[str]:
         parts = row.error.parts if row.error is not None else None
         if parts is None:
             continue
-        if parts.bias is not None:
+        if comparison.mechanism.unit == "squared units":
+            sentences.append(
+                f"{row.omission}: variance by omission {parts.omission:.3g}, by noise "
+                f"{parts.noise:.3g}, bias {_rounded(parts.bias or 0.0)}; the error is the sum of "
+                "both variances and the squared bias."
+            )
+        elif parts.bias is not None:
             sentences.append(
                 f"{row.omission}: bias {_rounded(parts.bias)} %, standard deviation by omission "
                 f"{parts.omission:.3g} %, by noise {parts.noise:.3g} % (to first order)."

@@ -27,6 +27,7 @@ from omit.utility.expected import (
     expected_error,
     require_fit,
 )
+from omit.utility.sampled_from import guarantee_on_sample, sampled_from_notes
 from omit.utility.simulated import DEFAULT_RUNS
 from omit.utility.simulated_points import Interval, MeasuredOn
 
@@ -77,6 +78,7 @@ class Comparison:
     rows_per_person: int = 1
     other_truth: bool = False
     measured_on: MeasuredOn = "all"
+    sampled_from: int | None = None
 
     @property
     def baseline(self) -> Error:
@@ -99,6 +101,8 @@ class Comparison:
             setting = f"With a mechanism that is {self.target} by itself"
         if self.rows_per_person > 1:
             setting += f" for a person with up to {self.rows_per_person} records"
+        if self.sampled_from is not None:
+            setting += f" for the population of {self.sampled_from:,}"
         if len(self.rows) == 1:
             return f"{setting}, no omission was tested."
         if not tested:
@@ -129,7 +133,11 @@ class Comparison:
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
             weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
-        return (*self.data.notes, *self._own_notes(), *weaker, *simulated, WARNING)
+        sampled: tuple[str, ...] = ()
+        if self.sampled_from is not None:
+            each = self.target.per_row(self.rows_per_person)
+            sampled = sampled_from_notes(each, self.data.size, self.sampled_from)
+        return (*self.data.notes, *sampled, *self._own_notes(), *weaker, *simulated, WARNING)
 
     def _own_notes(self) -> tuple[str, ...]:
         """Return what is to say about this statistic on these data."""
@@ -174,6 +182,7 @@ class Comparison:
             "records": self.data.size,
             "noise_reduction": self.noise_reduction,
             "measured_on": self.measured_on,
+            "sampled_from": self.sampled_from,
             "rows": self.to_records(),
             "verdict": self.verdict,
             "notes": list(self.notes),
@@ -270,6 +279,7 @@ def compare(
     seed: int = 0,
     early_stop: bool = True,
     measured_on: MeasuredOn = "all",
+    sampled_from: int | None = None,
 ) -> Comparison:
     """Compare no omission with each omission at the same guarantee.
 
@@ -289,6 +299,10 @@ def compare(
         Whether a clustering's runs end when the verdict is clear, before `runs`.
     measured_on : {"all", "kept", "kept-sum"}
         For a clustering: whose distances make the error.
+    sampled_from : int, optional
+        The size of the population of which the data are a secret simple random sample. The
+        guarantee is then for the population, and every row may use the weaker one that the
+        sample itself needs.
 
     Returns
     -------
@@ -309,6 +323,8 @@ def compare(
     require_fit(data, mechanism, truth, measured_on, method)
     seed = int(_validate.epsilon(seed, "seed"))
     each = guarantee.per_row(rows_per_person)
+    if sampled_from is not None:
+        each = guarantee_on_sample(each, data.size, sampled_from)
     settings = [
         _setting(omission.suited_to(mechanism.statistic), each, noise_reduction)
         for omission in (NoOmission(), *omissions)
@@ -353,6 +369,7 @@ def compare(
         rows_per_person,
         other_truth=truth is not None,
         measured_on=measured_on,
+        sampled_from=sampled_from,
     )
 
 

@@ -13,7 +13,8 @@ class Parts:
     For the mean these are in per cent of the truth and to first order: the bias of what is left,
     the standard deviation by sampling and the standard deviation by noise. For the mode they are
     probabilities of a wrong answer: by the omission without noise, and by the noise without
-    omission; there is no bias.
+    omission; there is no bias. For a mean squared error they are variances: of the answers without
+    noise over the samples, and by noise; it is their sum plus the square of the bias.
     """
 
     omission: float

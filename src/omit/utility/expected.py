@@ -17,6 +17,7 @@ from omit.errors import InvalidInput, Refused
 from omit.guarantee import Guarantee, NoNoiseNeeded
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
+from omit.mechanisms.integrable import IntegrableMechanism
 from omit.mechanisms.mean import NoisyMean
 from omit.mechanisms.mode import NoisyMode, possible_values
 from omit.mechanisms.noise import Noise
@@ -125,6 +126,10 @@ def expected_error(
                     f"There is no exact answer here: {error}; method='simulated' gives one."
                 ) from error
             reason = str(error)
+    if method == "auto" and isinstance(mechanism, IntegrableMechanism):
+        from omit.utility.integrated import integrated_error
+
+        return integrated_error(data, mechanism, base, omission, truth, runs, rng, reason)
     return simulated_error(data, mechanism, base, omission, truth, runs, rng, reason)
 
 
@@ -277,9 +282,24 @@ def _(
     )
 
 
+@exact_error.register
+def _(
+    mechanism: IntegrableMechanism,
+    column: Column,
+    base: Guarantee,
+    omission: Omission,
+    truth: Any,
+    tolerance: float = 1e-9,
+    details: bool = True,
+) -> Error:
+    from omit.utility.integrated import exact_integrated_error
+
+    return exact_integrated_error(mechanism, column, base, omission, float(truth))
+
+
 def _checked_truth(mechanism: Mechanism, column: Column, truth: Any) -> Any:
     """Return a truth that was given, or refuse one that no answer can be compared with."""
-    if isinstance(mechanism, NoisyMean):
+    if isinstance(mechanism, NoisyMean | IntegrableMechanism):
         return _validate.finite("truth", truth)
     if isinstance(mechanism, NoisyMode):
         known = np.asarray(column.domain()[0])

@@ -13,15 +13,18 @@ from omit import _validate
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Unattainable
-from omit.guarantee import ADD_REMOVE, Guarantee
+from omit.guarantee import ADD_REMOVE, Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
+from omit.mechanisms.integrable import IntegrableMechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
 from omit.utility.compare import Comparison, compare
 from omit.utility.error import Error
 from omit.utility.expected import Method, expected_error
+from omit.utility.optimal_rate import best_size
+from omit.utility.sampled_from import guarantee_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -43,12 +46,15 @@ class Best:
         No omission against the nearest one.
     tried
         How many omissions were tried.
+    alike
+        Which others cannot be told apart from the best, in words, where that is known.
     """
 
     omission: Omission | None
     nearest: Omission
     comparison: Comparison
     tried: int
+    alike: str = ""
 
     @property
     def verdict(self) -> str:
@@ -61,7 +67,8 @@ class Best:
                 f"None: of {self.tried} omissions tried, none {sure} using all records at "
                 f"{self.comparison.target}; the nearest is {self.nearest}{factor}."
             )
-        return f"At {self.comparison.target}, the best of {self.tried} is {self.omission}{factor}."
+        found = f"At {self.comparison.target}, the best of {self.tried} is {self.omission}{factor}"
+        return f"{found}{self.alike}."
 
 
 def default_candidates(neighbours: str = ADD_REMOVE, size: int = 0) -> Iterator[Omission]:
@@ -90,6 +97,7 @@ def best(
     *,
     truth: Any = None,
     runs: int = DEFAULT_RUNS,
+    sampled_from: int | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Best:
     """Return the omission that minimises the expected error at a guarantee.
@@ -99,7 +107,10 @@ def best(
     data, mechanism, guarantee, truth, runs
         As for `expected_error`.
     candidates : iterable of Omission, optional
-        What to try; by default `default_candidates`.
+        What to try; by default `default_candidates`, and for medians, quantiles and mean squared
+        errors sample sizes from one record on (`best_size`).
+    sampled_from : int, optional
+        As for `compare`.
     advance : callable
         Called after each candidate.
 
@@ -108,10 +119,28 @@ def best(
     InvalidInput
         If there is nothing to try that can reach the guarantee.
     """
-    smallest, nearest, tried = math.inf, None, 0
+    require_guarantee(guarantee)
+    smallest, tried, alike = math.inf, 0, ""
+    nearest: Omission | None = None
+    each = guarantee
+    if sampled_from is not None:
+        each = guarantee_on_sample(guarantee, data.size, sampled_from)
     # The same random numbers for all that are tried tell them apart with fewer runs.
     search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
-    if candidates is None:
+    if (
+        candidates is None
+        and isinstance(data, Column)
+        and isinstance(mechanism, IntegrableMechanism)
+    ):
+        found = best_size(data, mechanism, each, truth=truth, runs=runs, advance=advance)
+        candidates = ()
+        nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
+        if found.smallest_alike < found.largest_alike:
+            alike = (
+                f"; sizes from {found.smallest_alike:,} to {found.largest_alike:,} cannot be told "
+                "apart from it"
+            )
+    elif candidates is None:
         candidates = default_candidates(guarantee.neighbours, data.size)
     for omission in candidates:
         suited = omission.suited_to(mechanism.statistic)
@@ -119,7 +148,7 @@ def best(
             error = expected_error(
                 data,
                 mechanism,
-                guarantee,
+                each,
                 suited,
                 truth=truth,
                 runs=search_runs,
@@ -135,9 +164,18 @@ def best(
     if nearest is None:
         raise InvalidInput("None of the omissions to try can reach the guarantee.")
     # Another seed than the one that chose it, so that luck is not judged by itself.
-    comparison = compare(data, mechanism, guarantee, nearest, truth=truth, runs=runs, seed=1)
+    comparison = compare(
+        data,
+        mechanism,
+        guarantee,
+        nearest,
+        truth=truth,
+        runs=runs,
+        seed=1,
+        sampled_from=sampled_from,
+    )
     beats = comparison.rows[1].standing == "better"
-    return Best(nearest if beats else None, nearest, comparison, tried)
+    return Best(nearest if beats else None, nearest, comparison, tried, alike)
 
 
 def solve(

@@ -1,0 +1,128 @@
+"""The data and the mechanisms that the options of compare, best and solve stand for."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from omit.cli.bounds import pair_of_numbers
+from omit.cli.clustering import CLUSTERINGS, clustering, read_points
+from omit.cli.statistics import chosen_relation, integrable_mechanisms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from omit.data.column import Column
+    from omit.data.points import Points
+    from omit.mechanisms.base import Mechanism
+    from omit.mechanisms.clustering import Clustering
+
+STATISTICS = ("mean", "mode")
+NOISES = {
+    "mean": ("laplace", "gaussian"),
+    "mode": ("laplace", "exponential", "gaussian", "gumbel"),
+}
+
+
+class Chosen(NamedTuple):
+    """The data, what is computed from them, and under which neighbour relation."""
+
+    data: "Column | Points"
+    mechanisms: "Sequence[Mechanism | Clustering]"
+    neighbours: str
+
+
+def choose(
+    *,
+    source: str,
+    column: str | None,
+    columns: str | None,
+    bounds: str | None,
+    categories: str | None,
+    table: str | None,
+    statistic: str,
+    mechanism: str,
+    delta: float,
+    metric: str | None,
+    neighbours: str | None,
+    k: int | None,
+    iterations: int,
+    budget: str,
+    candidates: int,
+    start: str = "spread",
+) -> Chosen:
+    """Return what the options name: points for a clustering, one column for all else.
+
+    Raises
+    ------
+    InvalidInput
+        If something is unknown, missing, or does not go together.
+    """
+    if statistic in CLUSTERINGS:
+        from omit.errors import InvalidInput
+
+        if metric is not None:
+            raise InvalidInput(
+                f"Expected --metric for means and quantiles only; {statistic} is judged by "
+                "distances to its centres."
+            )
+        points = read_points(source, columns, bounds, table)
+        made = clustering(statistic, k, iterations, budget, start, candidates)
+        return Chosen(points, [made], chosen_relation(neighbours, statistic, metric))
+    data = read_column(source, column, bounds, categories, table)
+    mechanisms = integrable_mechanisms(statistic, mechanism, metric, delta)
+    if mechanisms is None:
+        mechanisms = _noisy_mechanisms(data, statistic, mechanism, delta)
+    return Chosen(data, mechanisms, chosen_relation(neighbours, statistic, metric))
+
+
+def read_column(
+    source: str,
+    column: str | None,
+    bounds: str | None,
+    categories: str | None = None,
+    table: str | None = None,
+) -> "Column":
+    """Return the column that the options name."""
+    from omit.data.reading import read
+
+    declared: Any = bounds if bounds in (None, "from-data") else pair_of_numbers(str(bounds))
+    listed = None if categories is None else [part.strip() for part in categories.split(",")]
+    return read(source, column, bounds=declared, categories=listed, table=table)
+
+
+def _noisy_mechanisms(
+    data: "Column", statistic: str, noise: str, delta: float
+) -> "list[Mechanism]":
+    """Return the means and modes asked for; with `all`, those that the data and delta allow."""
+    from omit.errors import InvalidInput
+    from omit.mechanisms.mean import NoisyMean
+    from omit.mechanisms.mode import NoisyMode
+
+    kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
+    if statistic not in (*STATISTICS, "all"):
+        raise InvalidInput(
+            f"Expected statistic={statistic!r} to be mean, mode, all, median, quantile:SHARE, "
+            "kmeans or kmedian."
+        )
+    wanted = STATISTICS if statistic == "all" else (statistic,)
+    if statistic == "all" and not _has_both(data):
+        wanted = ("mode",) if data.is_text else ("mean",)
+    kinds_known = {each for statistic in wanted for each in NOISES[statistic]}
+    if noise not in (*kinds_known, "all"):
+        choices = ", ".join([*sorted(kinds_known), "all"])
+        raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
+    return [
+        kinds[each](noise=kind)
+        for each in wanted
+        for kind in NOISES[each]
+        if kind == noise or (noise == "all" and (kind != "gaussian" or delta > 0))
+    ]
+
+
+def _has_both(data: "Column") -> bool:
+    """Tell whether the column has a mean and a declared domain for its mode."""
+    from omit.errors import InvalidInput
+
+    try:
+        data.domain()
+    except InvalidInput:
+        return False
+    return not data.is_text

@@ -1,0 +1,38 @@
+"""`omit reproduce accuracy-gains`: the paper on sampling, every figure anew."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def accuracy_gains(
+    output: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("accuracy-gains"),
+    runs: Annotated[int, typer.Option(help="Draws of everything that is drawn.")] = 1000,
+) -> None:
+    """Accuracy gains from sampling: Figures 1 to 13 and Table 1, with a verdict for each claim."""
+    import time
+
+    from omit import _validate
+    from omit.cli.progress import progress_bar
+    from omit.cli.writing import require_writable
+    from omit.errors import InvalidInput
+    from omit.papers.accuracy_gains import PAPER
+    from omit.papers.accuracy_gains_runs import compute, steps
+    from omit.report.accuracy_gains import exhibits, notes
+    from omit.report.reproduction import write_reproduction
+
+    runs = _validate.positive_integer("runs", runs)
+    if runs < 10:
+        raise InvalidInput(f"Expected runs={runs} of at least 10: fewer draws have no shape.")
+    require_writable(output / "index.html")
+    start = time.perf_counter()
+    with progress_bar("accuracy gains", steps()) as advance:
+        results = compute(runs, advance)
+    made = exhibits(results)
+    said = notes(results, time.perf_counter() - start)
+    index = write_reproduction(output, PAPER, made, notes=said)
+    for exhibit in made:
+        for verdict in exhibit.verdicts:
+            typer.echo(f"{verdict.standing:14} {verdict.where}: {verdict.claim}")
+    typer.echo(f"Wrote {index}.")

@@ -1,0 +1,103 @@
+"""Means, medians and quantiles by the names that people type, for the commands on accuracy."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from omit.mechanisms.base import Mechanism
+    from omit.mechanisms.integrable import IntegrableMechanism
+
+METRICS = {"mse": "squared", "relative": "relative"}
+NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
+# What `all` leaves out: the variant that is there for comparing with the paper, and not private.
+NOT_PRIVATE = "smooth-laplace-unpadded"
+
+
+def is_quantile(statistic: str) -> bool:
+    """Tell whether the statistic is a median or another quantile."""
+    return statistic == "median" or statistic.startswith("quantile")
+
+
+def chosen_relation(neighbours: str | None, statistic: str, metric: str | None) -> str:
+    """Return the relation asked for, or the one that is usual for the statistic.
+
+    Medians, quantiles and mean squared errors are for a public number of records: replace.
+    """
+    if neighbours is not None:
+        return neighbours
+    return "replace" if is_quantile(statistic) or metric == "mse" else "add-remove"
+
+
+def integrable_mechanisms(
+    statistic: str, noise: str, metric: str | None, delta: float
+) -> "list[Mechanism] | None":
+    """Return the mechanisms with integrable noise that are asked for; None if others are meant."""
+    from omit.errors import InvalidInput
+
+    if metric is not None and metric not in METRICS:
+        raise InvalidInput(f"Expected metric={metric!r} to be mse or relative.")
+    known: dict[str, Callable[[], IntegrableMechanism]]
+    if is_quantile(statistic):
+        known = _quantile_mechanisms(_share(statistic), METRICS[metric or "mse"])
+        # The default of the option, which for a quantile means the paper's mechanism.
+        noise = "smooth-laplace" if noise == "laplace" else noise
+    elif statistic == "mean" and metric == "mse":
+        from omit.mechanisms.known_size_mean import KnownSizeMean
+
+        known = {
+            "laplace": lambda: KnownSizeMean("laplace"),
+            "gaussian": lambda: KnownSizeMean("gaussian"),
+        }
+    elif metric == "mse":
+        raise InvalidInput(
+            "A mean squared error is for --statistic mean, median or quantile:SHARE."
+        )
+    else:
+        return None
+    if noise == "all":
+        return [
+            make()
+            for name, make in known.items()
+            if name != NOT_PRIVATE and (delta > 0 or name not in NEEDS_DELTA)
+        ]
+    if noise not in known:
+        raise InvalidInput(
+            f"Expected mechanism={noise!r} to be one of: {', '.join([*known, 'all'])}."
+        )
+    return [known[noise]()]
+
+
+def _quantile_mechanisms(
+    share: float, measure: str
+) -> "dict[str, Callable[[], IntegrableMechanism]]":
+    from omit.mechanisms.exponential_quantile import ExponentialQuantile
+    from omit.mechanisms.propose_test_release import ProposeTestRelease
+    from omit.mechanisms.quantile import GlobalQuantile, SmoothQuantile
+
+    how = {"quantile": share, "measure": measure}
+    return {
+        "smooth-laplace": lambda: SmoothQuantile("laplace", **how),  # type: ignore[arg-type]
+        "smooth-laplace-tight": lambda: SmoothQuantile("laplace-tight", **how),  # type: ignore[arg-type]
+        "smooth-student": lambda: SmoothQuantile("student", **how),  # type: ignore[arg-type]
+        "global-laplace": lambda: GlobalQuantile(**how),  # type: ignore[arg-type]
+        "exponential": lambda: ExponentialQuantile(**how),  # type: ignore[arg-type]
+        "propose-test-release": lambda: ProposeTestRelease(**how),  # type: ignore[arg-type]
+        NOT_PRIVATE: lambda: SmoothQuantile(padding="none", **how),  # type: ignore[arg-type]
+    }
+
+
+def _share(statistic: str) -> float:
+    from omit.errors import InvalidInput
+
+    if statistic == "median":
+        return 0.5
+    name, _, share = statistic.partition(":")
+    try:
+        if name != "quantile":
+            raise ValueError
+        return float(share)
+    except ValueError as error:
+        raise InvalidInput(
+            f"Expected statistic={statistic!r} in the form quantile:SHARE, such as quantile:0.9."
+        ) from error

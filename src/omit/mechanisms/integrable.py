@@ -1,0 +1,114 @@
+"""Mechanisms whose noise can be integrated out: given the records, the error is a formula.
+
+A simulation then has to draw the records that are left, but no noise, and its interval is that much
+narrower; where nothing is left out, nothing is drawn at all.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray, as_array
+from omit.data.column import Column
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee, Relation
+from omit.mechanisms.base import Counts, Mechanism
+
+Measure = Literal["squared", "relative"]
+
+
+class Moments(NamedTuple):
+    """The mean and the variance of the answer over the noise, for each row of counts."""
+
+    mean: FloatArray
+    variance: FloatArray
+
+
+class IntegrableMechanism(Mechanism):
+    """A protected statistic whose answer has known moments, given the records.
+
+    Defined under replace, where the number of records is public. `measure` is ``"squared"`` for
+    the mean squared error or ``"relative"`` for the expected distance in per cent of the truth.
+    """
+
+    measure: Measure
+    relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
+    published_runs: ClassVar[int] = 1000
+
+    @property
+    def metric(self) -> str:
+        """Mean squared error, or relative error."""
+        return "mean squared error" if self.measure == "squared" else "relative error"
+
+    @property
+    def unit(self) -> str:
+        """Squared units, or per cent."""
+        return "squared units" if self.measure == "squared" else "%"
+
+    @abstractmethod
+    def moments(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+    ) -> Moments:
+        """Return the mean and the variance of the answer for each row of counts."""
+
+    @abstractmethod
+    def distances(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: float,
+    ) -> FloatArray:
+        """Return the expected distance of the answer from the truth for each row of counts."""
+
+    def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
+        """Return squared differences to the truth, or distances in per cent of it."""
+        if self.measure == "squared":
+            return as_array((answers - truth) ** 2)
+        return as_array(self.per_cent(truth) * np.abs(answers - truth))
+
+    def expected_errors(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: float,
+    ) -> FloatArray:
+        """Return the expected error over the noise for each row of counts."""
+        if self.measure == "squared":
+            mean, variance = self.moments(column, counts, bounds, guarantee)
+            return as_array((mean - truth) ** 2 + variance)
+        distances = self.distances(column, counts, bounds, guarantee, truth)
+        return as_array(self.per_cent(truth) * distances)
+
+    @staticmethod
+    def per_cent(truth: float) -> float:
+        """Return by what a distance is multiplied to be in per cent of the truth."""
+        if truth == 0:
+            raise InvalidInput("The truth is 0, so a relative error does not exist.")
+        return 100 / abs(truth)
+
+    def _checked_measure(self) -> None:
+        if self.measure not in ("squared", "relative"):
+            raise InvalidInput(f"Expected measure={self.measure!r} to be 'squared' or 'relative'.")
+
+
+def require_bounds(bounds: tuple[float, float] | None, what: str) -> tuple[float, float]:
+    """Return bounds, or refuse a column that has none."""
+    if bounds is None:
+        raise InvalidInput(f"The {what} needs a column of numbers with declared bounds.")
+    if bounds[0] == bounds[1]:
+        raise InvalidInput(
+            f"The bounds are one point, {bounds[0]:g}, so the {what} is public and needs no noise."
+        )
+    return bounds

@@ -1,0 +1,213 @@
+"""Expected errors of mechanisms whose noise can be integrated out.
+
+Without omission, everything is a formula. On samples without replacement, the sampling error of a
+mean or a quantile is exact, and so is the noise where it does not depend on the records. Where it
+does (smooth sensitivity, the exponential mechanism, propose-test-release), samples are drawn and
+the error of each is a formula: only the records are random, not the noise (Rao and Blackwell).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.data.column import Column
+from omit.guarantee import Guarantee
+from omit.mechanisms.base import Counts
+from omit.mechanisms.integrable import IntegrableMechanism
+from omit.mechanisms.known_size_mean import KnownSizeMean
+from omit.mechanisms.order import quantile_ranks
+from omit.mechanisms.quantile import (
+    AdditiveQuantile,
+    GlobalQuantile,
+    QuantileMechanism,
+    row_quantiles,
+)
+from omit.omissions.base import Omission
+from omit.omissions.sampling import FixedSizeSampling, NoOmission
+from omit.utility.error import Error, Parts
+from omit.utility.expected import NotExact
+from omit.utility.order_sampling import (
+    SampledMoments,
+    rank_probabilities,
+    sampled_mean,
+    sampled_quantile,
+)
+
+# Counts held at a time.
+_TABLE = 2_000_000
+# The 97.5 % quantile of the normal distribution.
+_NORMAL = 1.959963984540054
+# What rounding can do to a sum over all records, relative to the result.
+_ROUNDING = 1e-9
+# Beyond, the probabilities of all ranks would not fit into memory with ease.
+_LARGEST_POPULATION = 20_000_000
+
+
+def exact_integrated_error(
+    mechanism: IntegrableMechanism,
+    column: Column,
+    base: Guarantee,
+    omission: Omission,
+    truth: float,
+) -> Error:
+    """Return the exact error without omission, or on a sample where the noise is the same for all.
+
+    Raises
+    ------
+    NotExact
+        If the noise depends on which records are drawn.
+    """
+    bounds = None if column.bounds is None else omission.restrict(column.bounds)
+    if isinstance(omission, NoOmission) or _keeps_all(omission):
+        row = column.counts[None, :]
+        mean, variance = mechanism.moments(column, row, bounds, base)
+        value = float(mechanism.expected_errors(column, row, bounds, base, truth)[0])
+        return _exact(mechanism, value, Parts(0.0, float(variance[0]), float(mean[0] - truth)))
+    sampled = sampling_moments(mechanism, column, omission)
+    if (
+        sampled is None
+        or not isinstance(mechanism, KnownSizeMean | GlobalQuantile)
+        or not isinstance(omission, FixedSizeSampling)
+    ):
+        raise NotExact("the noise depends on the sample; samples are drawn, noise is integrated")
+    scale = mechanism.scale(base, bounds, omission.size)
+    if mechanism.measure == "squared":
+        row = np.zeros((1, len(column.counts)), dtype=np.int64)
+        row[0, 0] = omission.size
+        noise = float(mechanism.moments(column, row, bounds, base).variance[0])
+        bias = sampled.mean - truth
+        parts = Parts(sampled.variance, noise, bias)
+        return _exact(mechanism, bias**2 + sampled.variance + noise, parts)
+    if isinstance(mechanism, GlobalQuantile):
+        low, high = quantile_ranks(mechanism.quantile, omission.size)
+        if low == high:
+            weights = rank_probabilities(column.size, omission.size, low)
+            records = np.repeat(as_array(column.values), column.counts)
+            unit = mechanism.unit_noise(base)
+            distance = float(weights @ unit.absolute(records - truth, np.full(len(records), scale)))
+            return _exact(mechanism, mechanism.per_cent(truth) * distance)
+    raise NotExact("the distance of a sampled mean has no closed form; its noise is integrated")
+
+
+def integrated_error(
+    column: Column,
+    mechanism: IntegrableMechanism,
+    base: Guarantee,
+    omission: Omission,
+    truth: float,
+    runs: int,
+    rng: np.random.Generator,
+    reason: str | None = None,
+) -> Error:
+    """Return the mean error of drawn samples, each integrated over its noise, and its interval."""
+    runs = _validate.positive_integer("runs", runs)
+    bounds = None if column.bounds is None else omission.restrict(column.bounds)
+    parts = None
+    sampled = sampling_moments(mechanism, column, omission)
+    exact = 0.0
+    if mechanism.measure == "squared":
+        means, variances, statistics = (
+            np.concatenate(each)
+            for each in zip(
+                *(
+                    _row_moments(column, mechanism, base, bounds, counts)
+                    for counts in _chunks(column, omission, runs, rng)
+                ),
+                strict=True,
+            )
+        )
+        drawn = (means - truth) ** 2 + variances
+        answered = SampledMoments(float(means.mean()), float(means.var()))
+        if sampled is not None:
+            # The error of the bare statistic is known, so only what noise adds has to be estimated.
+            added = drawn - (statistics - truth) ** 2
+            if added.std() < drawn.std():
+                drawn, exact = added, (sampled.mean - truth) ** 2 + sampled.variance
+            if isinstance(mechanism, KnownSizeMean | AdditiveQuantile):
+                answered = sampled
+        parts = Parts(answered.variance, float(variances.mean()), answered.mean - truth)
+    else:
+        drawn = np.concatenate(
+            [
+                mechanism.expected_errors(column, counts, bounds, base, truth)
+                for counts in _chunks(column, omission, runs, rng)
+            ]
+        )
+    value = exact + float(drawn.mean())
+    margin = math.inf
+    if runs > 1:
+        margin = _NORMAL * float(drawn.std(ddof=1)) / math.sqrt(runs)
+        margin += _ROUNDING * value
+    return Error(
+        value,
+        max(value - margin, 0.0),
+        value + margin,
+        "simulated",
+        mechanism.metric,
+        mechanism.unit,
+        runs=runs,
+        reason=reason,
+        parts=parts,
+    )
+
+
+def sampling_moments(
+    mechanism: IntegrableMechanism, column: Column, omission: Omission
+) -> SampledMoments | None:
+    """Return the exact moments of the statistic over all samples, or None if they are not known.
+
+    They are known on samples without replacement.
+    """
+    if not isinstance(omission, FixedSizeSampling):
+        return None
+    omission.require_population(column)
+    if isinstance(mechanism, KnownSizeMean):
+        return sampled_mean(column, omission.size)
+    if isinstance(mechanism, QuantileMechanism) and column.size <= _LARGEST_POPULATION:
+        return sampled_quantile(column, omission.size, mechanism.quantile)
+    return None
+
+
+def _keeps_all(omission: Omission) -> bool:
+    return isinstance(omission, FixedSizeSampling) and omission.size == omission.population
+
+
+def _chunks(
+    column: Column, omission: Omission, runs: int, rng: np.random.Generator
+) -> Iterator[Counts]:
+    """Yield the counts of so many draws, as many at a time as memory should hold."""
+    at_a_time = max(1, min(runs, _TABLE // len(column.counts)))
+    for start in range(0, runs, at_a_time):
+        yield omission.draw_counts(column, min(at_a_time, runs - start), rng)
+
+
+def _row_moments(
+    column: Column,
+    mechanism: IntegrableMechanism,
+    base: Guarantee,
+    bounds: tuple[float, float] | None,
+    counts: Counts,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean and the variance of each row's answer, and its statistic without noise."""
+    means, variances = mechanism.moments(column, counts, bounds, base)
+    statistics = means
+    if isinstance(mechanism, QuantileMechanism) and not isinstance(mechanism, AdditiveQuantile):
+        statistics = row_quantiles(as_array(column.values), counts, mechanism.quantile)[0]
+    return means, variances, statistics
+
+
+def _exact(mechanism: IntegrableMechanism, value: float, parts: Parts | None = None) -> Error:
+    return Error(
+        value,
+        value * (1 - _ROUNDING),
+        value * (1 + _ROUNDING),
+        "exact",
+        mechanism.metric,
+        mechanism.unit,
+        parts=parts if mechanism.measure == "squared" else None,
+    )

@@ -1,0 +1,53 @@
+"""Data that are themselves a sample: what holds for the population they were drawn from.
+
+If the records in hand are a simple random sample without replacement of a population of `N`, and
+nobody can know who was drawn, then a release on them that is (epsilon_n, delta_n)-DP is
+(epsilon, delta)-DP for the population by Theorem 1 of the accuracy-gains paper: for somebody who
+may be in the sample or not. It promises no more than (epsilon_n, delta_n) to somebody who is known
+to be in the sample, and no amplification follows from designs that are not simple random, such as
+stratified or cluster samples.
+"""
+
+from __future__ import annotations
+
+from omit.errors import InvalidInput
+from omit.guarantee import Guarantee, require_guarantee
+from omit.omissions.sampling import FixedSizeSampling
+from omit.utility.expected import base_guarantee
+
+
+def guarantee_on_sample(target: Guarantee, records: int, population: int) -> Guarantee:
+    """Return what a release on the records must have, so that the population has the target.
+
+    Raises
+    ------
+    InvalidInput
+        If there are more records than the population has.
+    WrongNeighbours
+        Under add-remove, where the number of records is not public.
+
+    Examples
+    --------
+    >>> guarantee_on_sample(Guarantee(1.0, neighbours="replace"), records=100, population=10_000)
+    Guarantee(epsilon=5.1522979382444, delta=0.0, neighbours='replace')
+    """
+    require_guarantee(target)
+    if population < records:
+        raise InvalidInput(
+            f"Expected a sample of {records:,} records to come from a population of at least as "
+            f"many, got {population:,}."
+        )
+    return base_guarantee(FixedSizeSampling(size=records, population=population), target)
+
+
+def sampled_from_notes(target: Guarantee, records: int, population: int) -> tuple[str, ...]:
+    """Return what must be said beside results that rest on the data being a secret sample."""
+    inside = guarantee_on_sample(target, records, population)
+    return (
+        f"The {records:,} records are taken to be a simple random sample without replacement of "
+        f"{population:,}; the guarantee is for the population, and holds only if nobody can know "
+        "who was drawn.",
+        f"For somebody known to be among the records it is only {inside}, and for a sample that "
+        "is not simple random (stratified, clustered, by quota, volunteers) nothing better than "
+        "that follows for anybody.",
+    )

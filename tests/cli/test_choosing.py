@@ -1,0 +1,55 @@
+"""Quantiles and clusterings in every command on accuracy; means and modes are tested there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+
+STATISTICS = {
+    "mean --metric mse": ("--column x", "replace"),
+    "median --mechanism exponential": ("--column x", "replace"),
+    "quantile:0.9 --mechanism exponential": ("--column x", "replace"),
+    "kmeans": ("--columns x,y --k 2", "add-remove"),
+    "kmedian": ("--k 2 --candidates 4", "add-remove"),
+}
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("command", ["compare", "best", "solve --error 1e5"])
+def test_every_statistic_is_known_to_every_command(
+    omit_command: Omit, command: str, statistic: str
+) -> None:
+    options, relation = STATISTICS[statistic]
+    words = f"{command} kmedian-synthetic --statistic {statistic} {options} --runs 2 --json"
+    run = omit_command(words)
+    assert run.code == 0, run
+    answer = json.loads(run.out)
+    assert answer.get("target", answer)["neighbours"] == relation
+
+
+@pytest.mark.parametrize(
+    ("statistic", "runs"), [("median", 1000), ("kmedian --k 2 --candidates 4", 20)]
+)
+def test_runs_can_be_as_many_as_in_the_paper(omit_command: Omit, statistic: str, runs: int) -> None:
+    relation = "--neighbours replace --delta 1e-3 --omit fixed-size:51"
+    run = omit_command(
+        f"compare kmedian-synthetic --statistic {statistic} {relation} --runs paper --json"
+    )
+    assert run.code == 0, run
+    assert json.loads(run.out)["rows"][1]["runs"] == runs
+
+
+@pytest.mark.parametrize("command", ["compare", "best", "solve --error 1"])
+def test_an_unknown_statistic_is_answered_with_all_that_are_known(
+    omit_command: Omit, command: str
+) -> None:
+    run = omit_command(f"{command} adult --statistic middle")
+    assert run.code == 2
+    for each in ("mean", "mode", "all", "median", "quantile:SHARE", "kmeans", "kmedian"):
+        assert each in run.err

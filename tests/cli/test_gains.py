@@ -1,0 +1,154 @@
+"""Medians, quantiles and mean squared errors on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+Omit = Callable[[str], Run]
+
+
+def test_the_median_is_compared_under_replace_by_default(omit_command: Omit) -> None:
+    words = "compare beta --statistic median --epsilon 0.5 --delta 5e-5 --runs 50 --json"
+    answer = json.loads(omit_command(words).out)
+    assert answer["target"]["neighbours"] == "replace"
+    assert all("smooth sensitivity" in row["mechanism"] for row in answer["rows"])
+    assert {row["metric"] for row in answer["rows"]} == {"mean squared error"}
+    sizes = [int(row["omission"].split()[1]) for row in answer["rows"][1:]]
+    assert all(size % 2 for size in sizes)
+
+
+def test_all_mechanisms_of_a_median_are_those_that_delta_allows(omit_command: Omit) -> None:
+    words = "compare beta --statistic median --epsilon 1 --runs 20 --mechanism all --json"
+    pure = {row["mechanism"] for row in json.loads(omit_command(words).out)["rows"]}
+    assert len(pure) == 3
+    both = {
+        row["mechanism"] for row in json.loads(omit_command(f"{words} --delta 1e-5").out)["rows"]
+    }
+    assert len(both) == 6
+    assert not any("NOT private" in each for each in both)
+
+
+def test_the_unpadded_variant_has_to_be_named_and_says_what_it_is(omit_command: Omit) -> None:
+    run = omit_command(
+        "compare lognormal --statistic median --epsilon 0.1 --delta 5e-5 --runs 20 --no-report "
+        "--mechanism smooth-laplace-unpadded --omit fixed-size:101"
+    )
+    assert run.code == 0
+    assert "without padding (NOT private)" in run.out
+
+
+def test_the_error_of_a_mean_can_be_squared_or_relative(omit_command: Omit) -> None:
+    words = "compare adult --column age --statistic mean --omit fixed-size:1001 --json --metric "
+    squared = json.loads(omit_command(f"{words} mse").out)
+    assert squared["target"]["neighbours"] == "replace"
+    assert [row["method"] for row in squared["rows"]] == ["exact", "exact"]
+    relative = json.loads(omit_command(f"{words} relative --neighbours replace --runs 50").out)
+    assert relative["rows"][0]["metric"] == "relative error"
+
+
+def test_the_best_size_and_what_cannot_be_told_apart_from_it(omit_command: Omit) -> None:
+    words = "best lognormal --statistic median --epsilon 0.1 --delta 5e-5 --runs 200 --json"
+    answer = json.loads(omit_command(words).out)
+    assert answer["best"].startswith("sampling ")
+    assert "cannot be told apart" in answer["verdict"]
+    run = omit_command(
+        "best lognormal --statistic quantile:0.9 --epsilon 2 --mechanism exponential --runs 100"
+    )
+    assert run.out.count("None: of") == 1
+
+
+def test_an_epsilon_for_a_wanted_squared_error(omit_command: Omit) -> None:
+    words = "solve lognormal --statistic median --mechanism exponential --error 1 --json"
+    answer = json.loads(omit_command(words).out)
+    assert answer["neighbours"] == "replace"
+    assert answer["error"] == pytest.approx(1.0, rel=1e-6)
+
+
+def test_a_secret_sample_of_a_population(omit_command: Omit) -> None:
+    words = "compare beta --statistic median --epsilon 1 --delta 5e-5 --runs 20 --no-report"
+    run = omit_command(f"{words} --sampled-from 1000000")
+    assert "for the population of 1,000,000" in run.out
+    assert "nobody can know who was drawn" in " ".join(run.out.split())
+    assert "5.152" in run.out
+    assert omit_command(f"{words} --sampled-from 100").code == 2
+
+
+def test_the_map_of_gains_is_drawn(omit_command: Omit, tmp_path: Path) -> None:
+    file = tmp_path / "map.svg"
+    run = omit_command(
+        f"figure gains beta --delta 5e-5 --epsilon 0.1 --epsilon 1 --rate 0.1 --rate 0.5 "
+        f"--runs 20 --output {file}"
+    )
+    assert (run.code, file.exists()) == (0, True)
+    assert "not private" in run.out
+
+
+def test_a_report_says_variances_for_squared_errors(omit_command: Omit, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    omit_command(
+        f"compare beta --statistic median --epsilon 1 --delta 5e-5 --runs 20 --report {file}"
+    )
+    assert "variance by omission" in file.read_text(encoding="utf-8")
+
+
+def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Path) -> None:
+    run = omit_command(f"reproduce accuracy-gains --runs 10 --output {tmp_path / 'page'}")
+    assert run.code == 0, run
+    assert "does not hold  Section 4.2, Figure 5" in run.out
+    written = {path.suffix for path in (tmp_path / "page").iterdir()}
+    assert written == {".csv", ".svg", ".html"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("compare beta --statistic median --epsilon 1 --no-report", "needs delta > 0"),
+        ("compare beta --statistic quantile --epsilon 1", "quantile:SHARE"),
+        ("compare beta --statistic quantile:x --epsilon 1", "quantile:SHARE"),
+        ("compare beta --statistic quantile:1.5 --epsilon 1", "strictly between 0 and 1"),
+        ("compare beta --statistic median --mechanism gumbel", "smooth-student"),
+        ("compare beta --statistic median --metric best", "mse or relative"),
+        ("compare adult --statistic mode --metric mse", "mean, median or quantile"),
+        ("compare adult --statistic kmeans --metric mse", "means and quantiles only"),
+        ("compare beta --statistic middle", "median, quantile:SHARE"),
+        (
+            "compare beta --statistic median --delta 5e-5 --neighbours add-remove --no-report",
+            "under replace",
+        ),
+        ("compare beta --statistic median --delta 5e-5 --omit fixed-size:20001", "at most"),
+        ("compare adult --column sex --statistic median --delta 5e-5 --no-report", "text"),
+        ("compare beta --bounds 0 inf --statistic median --delta 5e-5", "finite"),
+        ("figure gains beta --output x.txt", "to end in"),
+        ("figure gains beta --mechanism all --delta 5e-5 --output x.svg", "one mechanism"),
+        ("reproduce accuracy-gains --runs 3", "at least 10"),
+        ("reproduce accuracy-gains --output README.md/x --runs 10", "not a folder"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    omit_command: Omit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "README.md").write_text("a file\n")
+    run = omit_command(words)
+    assert run.code == 2
+    assert message in run.err
+    assert run.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+
+
+def test_no_small_data_break_a_median(omit_command: Omit, tmp_path: Path) -> None:
+    for values in ([7], [1, 2], [4, 4, 4, 4], [0, 0, 10], list(range(11)) * 3):
+        file = tmp_path / "values.csv"
+        file.write_text("\n".join(["x", *map(str, values)]) + "\n")
+        run = omit_command(
+            f"compare {file} --bounds 0 10 --statistic median --epsilon 1 --delta 1e-3 "
+            "--mechanism all --runs 20 --json"
+        )
+        assert run.code == 0, run
+        assert all(row["error"] is not None for row in json.loads(run.out)["rows"])

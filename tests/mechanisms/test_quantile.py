@@ -1,0 +1,291 @@
+"""Protected quantiles: their guarantees by exact densities, their moments by independent sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from omit import (
+    Column,
+    ExponentialQuantile,
+    GlobalQuantile,
+    Guarantee,
+    InvalidInput,
+    KnownSizeMean,
+    NoisyMean,
+    ProposeTestRelease,
+    SmoothQuantile,
+    WrongNeighbours,
+    read,
+)
+from omit.mechanisms.exponential_quantile import interval_weights
+from omit.mechanisms.integrable import IntegrableMechanism
+from omit.mechanisms.quantile import AdditiveQuantile, QuantileMechanism
+
+DOMAIN = (0.0, 1.0, 3.0, 7.0)
+BOUNDS = (0.0, 7.0)
+FloatArray = NDArray[np.float64]
+Pair = tuple[Column, Column]
+
+
+def neighbours(size: int) -> Iterator[Pair]:
+    """Yield all ordered pairs of databases of one size that differ in one record."""
+    databases = list(itertools.combinations_with_replacement(DOMAIN, size))
+    for one, other in itertools.permutations(databases, 2):
+        if size - (Counter(one) & Counter(other)).total() == 1:
+            yield (
+                Column.from_values(one, bounds=BOUNDS),
+                Column.from_values(other, bounds=BOUNDS),
+            )
+
+
+def _noise(
+    mechanism: AdditiveQuantile, column: Column, guarantee: Guarantee
+) -> tuple[float, float]:
+    row = column.counts[None, :]
+    centers, scales = mechanism.centers_and_scales(column, row, column.bounds, guarantee)
+    return float(centers[0]), float(scales[0])
+
+
+def _laplace_hockey_stick(
+    one: tuple[float, float], other: tuple[float, float], epsilon: float
+) -> float:
+    """Return the divergence of two Laplace distributions, piece by piece, from where it changes."""
+    (a, s), (b, t) = one, other
+
+    def log_ratio(x: float) -> float:
+        return -abs(x - a) / s - math.log(s) + abs(x - b) / t + math.log(t) - epsilon
+
+    def mass(x: float, center: float, scale: float) -> float:
+        z = (x - center) / scale
+        return 0.5 * math.exp(z) if z < 0 else 1 - 0.5 * math.exp(-z)
+
+    # Between these points the loss is linear.
+    left, right = min(a, b), max(a, b)
+    far = 2000 * max(s, t)
+    edges = [left - far, left, right, right + far]
+    for low, high in itertools.pairwise(list(edges)):
+        first, last = log_ratio(low), log_ratio(high)
+        if (first > 0) != (last > 0):
+            edges.append(low + (high - low) * first / (first - last))
+    edges.sort()
+    total = 0.0
+    for low, high in itertools.pairwise(edges):
+        if high > low and log_ratio(0.5 * (low + high)) > 0:
+            p = mass(high, a, s) - mass(low, a, s)
+            q = mass(high, b, t) - mass(low, b, t)
+            total += p - math.exp(epsilon) * q
+    return total
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("share", [0.5, 0.2])
+@pytest.mark.parametrize(
+    ("noise", "guarantee"),
+    [
+        ("laplace", Guarantee(0.5, 0.01, "replace")),
+        ("laplace", Guarantee(3.0, 1e-4, "replace")),
+        ("laplace-tight", Guarantee(0.5, 0.01, "replace")),
+        ("laplace-tight", Guarantee(3.0, 1e-4, "replace")),
+    ],
+    ids=str,
+)
+def test_smooth_laplace_noise_has_its_guarantee_for_every_pair_of_neighbours(
+    size: int, share: float, noise: str, guarantee: Guarantee
+) -> None:
+    mechanism = SmoothQuantile(noise, share)  # type: ignore[arg-type]
+    for one, other in neighbours(size):
+        lost = _laplace_hockey_stick(
+            _noise(mechanism, one, guarantee),
+            _noise(mechanism, other, guarantee),
+            guarantee.epsilon,
+        )
+        assert lost <= guarantee.delta
+
+
+def test_without_padding_the_noise_gives_the_records_away() -> None:
+    # Constant records have no range of their own: no noise at all, next to a lot of it.
+    guarantee = Guarantee(1.0, 1e-3, "replace")
+    unpadded = SmoothQuantile(padding="none")
+    same = Column.from_values([3.0, 3.0, 3.0], bounds=BOUNDS)
+    apart = Column.from_values([0.0, 3.0, 3.0], bounds=BOUNDS)
+    assert _noise(unpadded, same, guarantee)[1] == 0
+    assert _noise(unpadded, apart, guarantee)[1] > 0
+    assert "NOT private" in str(unpadded)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_students_noise_loses_at_most_epsilon_for_every_pair_of_neighbours(
+    size: int, share: float
+) -> None:
+    guarantee = Guarantee(0.7, neighbours="replace")
+    mechanism = SmoothQuantile("student", share)
+    x = np.concatenate([np.linspace(-200, 200, 4001), np.geomspace(200, 1e7, 200)])
+    x = np.concatenate([x, -x[4001:]])
+    pdf = mechanism.unit_noise(guarantee).pdf
+    for one, other in neighbours(size):
+        (a, s), (b, t) = _noise(mechanism, one, guarantee), _noise(mechanism, other, guarantee)
+        loss = np.log(pdf((x - a) / s) / s) - np.log(pdf((x - b) / t) / t)
+        assert loss.max() <= guarantee.epsilon
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("share", [0.5, 0.3])
+def test_the_exponential_mechanism_loses_at_most_epsilon_for_every_pair_of_neighbours(
+    size: int, share: float
+) -> None:
+    epsilon, largest = 1.3, 0.0
+    points = np.array([0.5, 2.0, 5.0])
+    for one, other in neighbours(size):
+        densities = []
+        for column in (one, other):
+            ends, weights = interval_weights(column.values, column.counts, share, 0, 7, epsilon)
+            piece = np.searchsorted(ends, points) - 1
+            densities.append(weights[piece] / (ends[piece + 1] - ends[piece]))
+        largest = max(largest, float(np.log(densities[0] / densities[1]).max()))
+    assert largest <= epsilon * (1 + 1e-12)
+    # With one record a point is as far from the wanted rank on either side of it.
+    assert size < 3 or largest > 0.5 * epsilon
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("proposal", [0.1, 0.3, 0.9])
+def test_propose_test_release_has_its_guarantee_for_every_pair_of_neighbours(
+    size: int, proposal: float
+) -> None:
+    guarantee = Guarantee(0.8, 0.02, "replace")
+    mechanism = ProposeTestRelease(proposal)
+    closest = 0.0
+    for one, other in neighbours(size):
+        (a, p), (b, q) = (_tested(mechanism, column, guarantee) for column in (one, other))
+        scale = 2 * proposal * 7 / guarantee.epsilon
+        # The density of what passes, and the atom of what does not.
+        lost = max(0.0, (1 - p) - math.exp(guarantee.epsilon) * (1 - q))
+        tilted = guarantee.epsilon + math.log(q / p)
+        lost += p * _laplace_hockey_stick((a, scale), (b, scale), tilted)
+        assert lost <= guarantee.delta * (1 + 1e-12)
+        closest = max(closest, lost)
+    if proposal == 0.1 and size == 3:
+        assert closest > 0.5 * guarantee.delta
+
+
+def _tested(
+    mechanism: ProposeTestRelease, column: Column, guarantee: Guarantee
+) -> tuple[float, float]:
+    centers, passing, *_ = mechanism._tested(
+        column, column.counts[None, :], column.bounds, guarantee
+    )
+    return float(centers[0]), float(passing[0])
+
+
+def test_global_noise_and_the_noise_of_the_mean_are_the_sensitivity_by_epsilon() -> None:
+    guarantee = Guarantee(0.4, neighbours="replace")
+    assert GlobalQuantile().scale(guarantee, (0, 10), 5) == pytest.approx(25)
+    assert GlobalQuantile().scale(guarantee, (0, 10), 6) == pytest.approx(12.5)
+    assert GlobalQuantile(0.9).scale(guarantee, (0, 10), 6) == pytest.approx(25)
+    mean, noisy = KnownSizeMean(), NoisyMean().noises(guarantee, (0, 10))
+    assert mean.scale(guarantee, (0, 10), 8) == pytest.approx(noisy.total.scale / 8)
+    approximate = Guarantee(0.4, 1e-6, "replace")
+    gaussian = NoisyMean("gaussian").noises(approximate, (0, 10))
+    assert KnownSizeMean("gaussian").scale(approximate, (0, 10), 8) == pytest.approx(
+        gaussian.total.scale / 8
+    )
+
+
+MECHANISMS: list[IntegrableMechanism] = [
+    KnownSizeMean(),
+    KnownSizeMean("gaussian"),
+    GlobalQuantile(),
+    SmoothQuantile(),
+    SmoothQuantile("laplace-tight", 0.3),
+    SmoothQuantile("student", degrees=9),
+    ExponentialQuantile(),
+    ExponentialQuantile(0.8),
+    ProposeTestRelease(0.05),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_moments_and_distances_are_those_of_the_answers(mechanism: IntegrableMechanism) -> None:
+    column = Column.from_counts(range(0, 100, 4), [3, 1, 4, 1, 5] * 5, bounds=(0, 100))
+    guarantee, runs, truth = Guarantee(1.0, 1e-3, "replace"), 200_000, 40.0
+    rows = np.tile(column.counts, (runs, 1))
+    rng = np.random.default_rng(5)
+    answers = mechanism.answers(column, rows, column.bounds, guarantee, rng)
+    mean, variance = mechanism.moments(column, rows[:1], column.bounds, guarantee)
+    distance = mechanism.distances(column, rows[:1], column.bounds, guarantee, truth)
+
+    # Five standard errors: one false alarm in about a million seeds for each of the three.
+    def close(found: FloatArray, expected: float) -> bool:
+        return bool(abs(found.mean() - expected) < 5 * found.std() / math.sqrt(runs))
+
+    assert close(answers, float(mean[0]))
+    assert close((answers - float(mean[0])) ** 2, float(variance[0]))
+    assert close(np.abs(answers - truth), float(distance[0]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 11])
+@pytest.mark.parametrize("share", [0.5, 0.05, 0.9])
+def test_the_truth_is_the_quantile_of_the_records(size: int, share: float) -> None:
+    records = np.random.default_rng(size).integers(0, 6, size)
+    column = Column.from_values(records, bounds=(0, 9))
+    if share == 0.5:
+        expected = np.median(records)
+    else:
+        expected = np.quantile(records, share, method="inverted_cdf")
+    assert SmoothQuantile(quantile=share).truth(column) == expected
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_all_are_defined_under_replace_and_say_so(mechanism: IntegrableMechanism) -> None:
+    column = read("beta")
+    with pytest.raises(WrongNeighbours, match="under replace"):
+        mechanism.moments(column, column.counts[None, :], column.bounds, Guarantee(1.0, 1e-3))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_text_points_and_no_epsilon_have_no_noise(mechanism: IntegrableMechanism) -> None:
+    column = Column.from_values([5.0, 5.0], bounds=(5, 5))
+    row = column.counts[None, :]
+    with pytest.raises(InvalidInput, match="one point, 5"):
+        mechanism.moments(column, row, column.bounds, Guarantee(1.0, 1e-3, "replace"))
+    with pytest.raises(InvalidInput, match="declared bounds"):
+        mechanism.moments(column, row, None, Guarantee(1.0, 1e-3, "replace"))
+    if mechanism != KnownSizeMean("gaussian"):
+        with pytest.raises(InvalidInput, match="epsilon > 0"):
+            mechanism.moments(column, row, (0, 9), Guarantee(0.0, 1e-3, "replace"))
+    if isinstance(mechanism, QuantileMechanism):
+        text = Column.from_values(["a"], categories=("a", "b"))
+        with pytest.raises(InvalidInput, match="text and has no"):
+            mechanism.truth(text)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SmoothQuantile("normal"), "'laplace', 'laplace-tight' or 'student'"),  # type: ignore[arg-type]
+        (lambda: SmoothQuantile(quantile=1.0), "strictly between 0 and 1"),
+        (lambda: SmoothQuantile(measure="both"), "'squared' or 'relative'"),  # type: ignore[arg-type]
+        (lambda: SmoothQuantile(padding="some"), "'bounds' or 'none'"),  # type: ignore[arg-type]
+        (lambda: SmoothQuantile("student", degrees=2), "at least 3"),
+        (lambda: KnownSizeMean("student"), "'laplace' or 'gaussian'"),  # type: ignore[arg-type]
+        (lambda: ProposeTestRelease(0.0), r"in \(0, 1\]"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+def test_an_error_of_a_truth_of_zero_is_squared_and_not_relative() -> None:
+    with pytest.raises(InvalidInput, match="truth is 0"):
+        SmoothQuantile(measure="relative").errors(np.array([1.0]), 0.0)
+    assert SmoothQuantile().errors(np.array([3.0]), 0.0).tolist() == [9.0]
+    assert SmoothQuantile(measure="relative").errors(np.array([3.0]), 4.0).tolist() == [25.0]

@@ -1,0 +1,90 @@
+"""The accuracy-gains paper: its numbers, its verdicts and its page, with few draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from omit.papers.accuracy_gains import (
+    ACCEPTED_RATIOS,
+    DELTA,
+    LINE_EPSILONS,
+    PAPER,
+    PUBLISHED_RATIOS,
+)
+from omit.papers.accuracy_gains_runs import Results, compute, steps
+from omit.papers.accuracy_gains_verdicts import figure_verdicts, gaining, table_verdicts
+from omit.report.accuracy_gains import exhibits, notes
+from omit.report.reproduction import write_reproduction
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    counted: list[int] = []
+    found = compute(60, lambda: counted.append(1))
+    assert len(counted) == steps()
+    return found
+
+
+def test_delta_is_the_papers() -> None:
+    assert pytest.approx(4.9995e-5, rel=1e-6) == DELTA
+    assert set(PUBLISHED_RATIOS) == set(ACCEPTED_RATIOS)
+
+
+def test_the_ratios_of_sensitivities_are_those_of_figure_6(results: Results) -> None:
+    for key, (low, high) in ACCEPTED_RATIOS.items():
+        assert low <= np.median(results.sampled["lognormal"].ratios[key]) <= high
+
+
+def test_gains_and_losses_are_those_of_figures_8_and_13(results: Results) -> None:
+    every, none = gaining(results.errors["lognormal"])
+    assert (every, none) == ([0.01, 0.1], [1.0, 3.0, 5.0])
+    every, none = gaining(results.errors["bimodal"])
+    assert (every, none) == ([0.01, 0.1, 0.5, 1.0, 3.0], [5.0])
+
+
+def test_bounds_decide_the_noise_but_not_the_signs(results: Results) -> None:
+    assert [round(each) for each in results.sensitivity_by_bounds.values()] == [92, 175, 931, 9435]
+    levels = [found.baseline[0] for found in results.by_bounds.values()]
+    assert levels == sorted(levels)
+    signs = [(found.gains > 0)[:2].all() for found in results.by_bounds.values()]
+    assert all(signs)
+
+
+def test_what_does_not_hold_is_figure_5_and_what_holds_in_part_is_half(results: Results) -> None:
+    verdicts = {
+        name: [each.standing for each in found] for name, found in figure_verdicts(results).items()
+    }
+    assert verdicts["figure-05"] == ["does not hold"]
+    assert verdicts["figure-08"] == ["holds", "holds in part"]
+    assert verdicts["figure-13"] == ["holds"]
+    assert [each.standing for each in table_verdicts(results)] == [
+        "holds",
+        "holds",
+        "holds in part",
+        "holds",
+    ]
+
+
+def test_the_tight_noise_is_never_larger(results: Results) -> None:
+    for name in ("lognormal", "bimodal"):
+        tight, published = results.tight_errors[name], results.errors[name]
+        assert (tight.baseline <= published.baseline).all()
+    assert len(LINE_EPSILONS) == len(results.errors["bimodal"].baseline)
+
+
+def test_the_page_has_thirteen_figures_and_the_table(results: Results, tmp_path: Path) -> None:
+    made = exhibits(results)
+    names = [each.name for each in made]
+    assert [f"figure-{number:02}" for number in range(1, 14)] == [
+        name for name in names if len(name) == 9 and name <= "figure-13"
+    ]
+    assert names[-1] == "table-01"
+    index = write_reproduction(tmp_path, PAPER, made, notes=notes(results, 3.0))
+    assert "It took 3 seconds." in index.read_text(encoding="utf-8")
+    errors = pd.read_csv(tmp_path / "figure-08.csv")
+    assert len(errors) == 60
+    assert (errors["low"] <= errors["high"]).all()

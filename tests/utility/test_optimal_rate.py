@@ -1,0 +1,139 @@
+"""The best sample size, the map of gain and loss, and data that are a sample themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from omit import (
+    Column,
+    ExponentialQuantile,
+    FixedSizeSampling,
+    GlobalQuantile,
+    Guarantee,
+    InvalidInput,
+    KnownSizeMean,
+    NoisyMean,
+    SmoothQuantile,
+    WrongNeighbours,
+    best,
+    compare,
+    expected_error,
+    read,
+)
+from omit.utility.gain_map import gain_map, odd_sizes
+from omit.utility.optimal_rate import best_size, sample_sizes
+from omit.utility.sampled_from import guarantee_on_sample
+
+DELTA = 1 / 20_002
+
+
+@pytest.mark.parametrize("population", [2, 3, 4, 101, 10_001, 32_561, 66_666])
+def test_sizes_to_try_are_odd_and_less_than_all(population: int) -> None:
+    sizes = sample_sizes(population)
+    assert all(size % 2 == 1 and 1 <= size < population for size in sizes)
+    assert list(sizes) == sorted(set(sizes))
+    assert population - sizes[-1] <= 2
+    with pytest.raises(InvalidInput, match="at least two"):
+        sample_sizes(1)
+
+
+def test_the_best_size_is_the_best_of_all_odd_sizes_where_errors_are_exact() -> None:
+    values = np.random.default_rng(0).normal(50, 10, 301)
+    column = Column.from_values(values, bounds=(0, 100))
+    target = Guarantee(8.0, neighbours="replace")
+    mechanism = GlobalQuantile()
+    errors = {
+        size: expected_error(column, mechanism, target, FixedSizeSampling(size, 301)).value
+        for size in range(1, 301, 2)
+    }
+    found = best_size(column, mechanism, target)
+    # Sizes are tried at a constant ratio: the best of those lies within one step of the best.
+    assert found.error.value <= 1.02 * min(errors.values())
+    assert errors[found.size] == pytest.approx(found.error.value)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("lognormal", 0.1), ("bimodal", 3.0)])
+def test_sampling_pays_for_the_papers_median_where_the_paper_says_so(
+    name: str, epsilon: float
+) -> None:
+    answer = best(read(name), SmoothQuantile(), Guarantee(epsilon, 5e-5, "replace"), runs=300)
+    assert answer.omission is not None
+    assert isinstance(answer.nearest, FixedSizeSampling)
+    assert answer.nearest.size % 2 == 1
+    assert "cannot be told apart" in answer.verdict
+
+
+def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_any_mean() -> None:
+    column = read("lognormal")
+    target = Guarantee(0.1, 5e-5, "replace")
+    for mechanism in (ExponentialQuantile(), KnownSizeMean(), KnownSizeMean("gaussian")):
+        answer = best(column, mechanism, target, runs=200)
+        assert answer.omission is None
+        assert answer.verdict.startswith("None")
+
+
+def test_the_signs_of_figures_8_and_13() -> None:
+    rates, epsilons = (0.01, 0.1, 0.5, 0.9), (0.01, 0.1, 0.5, 1.0, 3.0, 5.0)
+    target = Guarantee(1.0, DELTA, "replace")
+    lognormal = gain_map(
+        read("lognormal"), SmoothQuantile(), target, epsilons=epsilons, rates=rates, runs=150
+    )
+    assert lognormal.sizes == (101, 1001, 5001, 9001)
+    assert lognormal.gains[:2].min() == 1, "every rate gains for epsilon <= .1"
+    assert lognormal.gains[2].tolist() == [-1, -1, 1, 1], "and .5 gains at middle rates"
+    assert lognormal.gains[3:].max() == -1, "none gains for epsilon >= 1"
+    bimodal = gain_map(
+        read("bimodal"), SmoothQuantile(), target, epsilons=epsilons, rates=rates, runs=300
+    )
+    assert bimodal.gains[:5].min() == 1, "every rate gains for epsilon <= 3"
+    assert bimodal.gains[5].max() == -1, "none gains at 5"
+
+
+def test_odd_sizes_are_those_of_the_paper() -> None:
+    assert odd_sizes(10_001, (0.01, 0.1, 0.2, 0.9, 1.0)) == (101, 1001, 2001, 9001, 10_001)
+
+
+def test_a_sample_of_a_sample_is_a_sample_of_the_population() -> None:
+    # Calibrated in two steps or in one, the mechanism may use the same.
+    target = Guarantee(0.7, 1e-5, "replace")
+    inside = guarantee_on_sample(target, 1000, 50_000)
+    twice = FixedSizeSampling(size=100, population=1000).calibrate(inside)
+    once = FixedSizeSampling(size=100, population=50_000).calibrate(target)
+    assert isinstance(twice, Guarantee)
+    assert isinstance(once, Guarantee)
+    assert twice.epsilon == pytest.approx(once.epsilon)
+    assert twice.delta == pytest.approx(once.delta)
+
+
+def test_a_secret_sample_needs_less_noise_and_says_what_that_rests_on() -> None:
+    column = read("beta")
+    target = Guarantee(0.5, DELTA, "replace")
+    alone = compare(column, GlobalQuantile(), target, FixedSizeSampling(101, 10_001))
+    within = compare(
+        column, GlobalQuantile(), target, FixedSizeSampling(101, 10_001), sampled_from=1_000_000
+    )
+    base = within.rows[0].base
+    assert base is not None
+    assert FixedSizeSampling(10_001, 1_000_000).amplify(base).epsilon == pytest.approx(0.5)  # type: ignore[union-attr]
+    assert within.baseline.value < alone.baseline.value
+    assert "for the population of 1,000,000" in within.verdict
+    notes = " ".join(within.notes)
+    assert "simple random sample" in notes
+    assert "known to be among the records it is only" in notes
+    assert within.to_json()["sampled_from"] == 1_000_000
+
+
+def test_a_sample_cannot_be_larger_than_its_population_nor_hide_its_size() -> None:
+    column = read("beta")
+    with pytest.raises(InvalidInput, match="population of at least as many"):
+        compare(column, GlobalQuantile(), Guarantee(1.0, 0.0, "replace"), sampled_from=100)
+    with pytest.raises(WrongNeighbours):
+        compare(column, NoisyMean(), Guarantee(1.0), sampled_from=100_000)
+    answer = best(
+        column,
+        KnownSizeMean(),
+        Guarantee(1.0, 0.0, "replace"),
+        sampled_from=100_000,
+    )
+    assert answer.comparison.sampled_from == 100_000
