@@ -11,15 +11,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function whose operations keep their order; a quotient by 0 is as in numpy."""
-    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile a function; a quotient by 0 is as in numpy.
 
-
-def compiled_sums(function: Function) -> Function:
-    """Compile a function whose sums may be taken in any order, so that they vectorise.
-
-    Infinities and NaN keep their meaning; results are the same in every run on one machine.
+    Operations keep their order and are not fused, so that results are the same bit for bit whether
+    the machine code is new or was kept. A sum that should vectorise is written in several lanes.
     """
-    allowed = {"contract", "reassoc", "nsz"}
-    compiler = njit(cache=True, nogil=True, error_model="numpy", fastmath=allowed)
-    return cast(Function, compiler(function))
+    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))

@@ -23,17 +23,28 @@ def few_rates(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_figure_gets_its_picture_its_numbers_and_a_page(
     omit_command: Callable[[str], Run], tmp_path: Path
 ) -> None:
-    words = f"reproduce omitting-records --figure 10 --figure 2 --output {tmp_path / 'out'}"
+    words = (
+        f"reproduce omitting-records --figure 10 --figure 2 --output {tmp_path / 'out'} "
+        f"--store {tmp_path / 'study'}"
+    )
     run = omit_command(words)
     assert run.code == 0, run.err
     made = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"index.html", "figure-10.svg", "figure-10.csv", "figure-02.svg", "study"} <= made
+    assert {
+        "index.html",
+        "figure-10.svg",
+        "figure-10.csv",
+        "figure-02.svg",
+        "figure-02.csv",
+    } <= made
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "wall time" in page
     assert "Section 3.2" in page
     again = omit_command(f"{words} --json")
     content = json.loads(again.out)
     assert content["cells"] == 4 * 4 * 3
+    # What was computed before is still what took the time.
+    assert f"{content['seconds']:.1f} s of wall time" in page
     assert any("Adult age" in each["claim"] for each in content["verdicts"])
 
 
@@ -43,13 +54,15 @@ def test_a_figure_gets_its_picture_its_numbers_and_a_page(
         ("--figure 99", "1 to 75"),
         ("--figure 4 --runs many", "whole number or paper"),
         ("--figure 4 --runs 0", "at least 1"),
+        ("--figure 4 --runs=--5", "whole number or paper"),
         ("--figure 4 --cluster nowhere", "process, cores"),
     ],
 )
 def test_mistakes_are_one_sentence(
     omit_command: Callable[[str], Run], tmp_path: Path, words: str, message: str
 ) -> None:
-    run = omit_command(f"reproduce omitting-records --output {tmp_path / 'out'} {words}")
+    folders = f"--output {tmp_path / 'out'} --store {tmp_path / 'study'}"
+    run = omit_command(f"reproduce omitting-records {folders} {words}")
     assert run.code == 2
     assert message in run.err
     assert not (tmp_path / "out" / "index.html").exists()

@@ -155,36 +155,107 @@ def test_survival_counts_every_cell_once(small: pd.DataFrame) -> None:
 
 
 def test_claims_without_their_cells_are_left_open(small: pd.DataFrame) -> None:
-    said = [each.claim for each in verdicts(small)]
+    said = [each.claim for each, _ in verdicts(small)]
     assert any("sampling makes every statistic worse" in claim for claim in said)
     assert not any("hours-per-week" in claim for claim in said)
 
 
-def _mode_table(error: float) -> pd.DataFrame:
-    """Return a table in which the sampled mode of Adult age has this error at all rates."""
-    line = {"data": "adult", "column": "age", "mechanism": "mode, Laplace", "runs": 2000}
-    line |= {"noise_reduction": True, "method": "exact", "base_epsilon": 1.0, "kept": 1.0}
+def _table(subject: Subject, plain: float, rows: list[dict[str, object]]) -> pd.DataFrame:
+    """Return a judged table of exact errors of one subject at every epsilon."""
+    line: dict[str, object] = {"data": subject.data, "column": subject.column, "runs": 2000}
+    line |= {"mechanism": subject.mechanism, "method": "exact", "kept": 0.5, "exact": True}
+    line |= {"noise_reduction": True, "base_epsilon": 1.0, "rate": None, "m": None, "M": None}
     lines = []
     for epsilon in EPSILONS:
-        plain = {"kind": "none", "rate": None, "error": 0.1, "low": 0.1, "high": 0.1}
-        lines.append(line | {"epsilon": epsilon, **plain})
-        for rate in (0.2, 0.8):
-            sampled = {"kind": "poisson", "rate": rate, "error": error, "low": error, "high": error}
-            lines.append(line | {"epsilon": epsilon, **sampled})
-    return judged(pd.DataFrame(lines).assign(m=None, M=None, bound=None))
+        start = {"kind": "none", "error": plain, "low": plain, "high": plain, "bound": None}
+        lines.append(line | {"epsilon": epsilon} | start)
+        for row in rows:
+            error = {"low": row["error"], "high": row["error"], "bound": None}
+            lines.append(line | {"epsilon": epsilon} | error | row)
+    return judged(pd.DataFrame(lines))
 
 
-@pytest.mark.parametrize(("error", "standing"), [(0.7, "holds"), (0.2, "does not hold")])
-def test_a_verdict_follows_from_the_numbers(error: float, standing: str) -> None:
-    found = {each.claim: each.standing for each in verdicts(_mode_table(error))}
-    collapse = next(claim for claim in found if "to over" in claim)
-    assert found[collapse] == standing
+AGE_MODE, AGE_MEAN = (
+    Subject("adult", "age", "mode, Laplace"),
+    Subject("adult", "age", "mean, Laplace"),
+)
 
 
-def test_a_statistic_that_sampling_improves_is_counted_against_the_paper() -> None:
-    never = verdicts(_mode_table(0.05))[0]
-    assert never.standing == "holds in part"
-    assert "8 better" in never.finding
+def _sampled(error: float) -> list[dict[str, object]]:
+    return [{"kind": "poisson", "rate": rate, "error": error} for rate in (0.2, 0.5, 0.8)]
+
+
+def _standing(table: pd.DataFrame, words: str) -> str:
+    return next(each.standing for each, _ in verdicts(table) if words in each.claim)
+
+
+@pytest.mark.parametrize(
+    ("error", "collapse", "never"),
+    [
+        (0.7, "holds", "holds"),
+        (0.2, "does not hold", "holds"),
+        (0.05, "does not hold", "does not hold"),
+        (0.1, "does not hold", "not tested"),
+    ],
+)
+def test_a_verdict_follows_from_the_numbers(error: float, collapse: str, never: str) -> None:
+    table = _table(AGE_MODE, 0.1, _sampled(error))
+    assert _standing(table, "from under 18 %") == collapse
+    assert _standing(table, "every statistic worse") == never
+
+
+@pytest.mark.parametrize(("error", "standing"), [(0.2, "holds"), (0.3, "does not hold")])
+def test_the_mean_stays_small_or_does_not(error: float, standing: str) -> None:
+    assert _standing(_table(AGE_MEAN, 0.1, _sampled(error)), "less than .25 %") == standing
+
+
+@pytest.mark.parametrize(
+    ("mixture", "standing"), [(0.1, "holds"), (0.6, "holds in part"), (3.0, "does not hold")]
+)
+def test_privacy_degrades_if_the_base_must_be_more_private(mixture: float, standing: str) -> None:
+    rows: list[dict[str, object]] = [
+        {
+            "kind": "outlier-score",
+            "m": 0.1,
+            "M": 0.3,
+            "bound": bound,
+            "error": 0.5,
+            "base_epsilon": base,
+        }
+        for bound, base in (("mixture", mixture), ("published", 0.01))
+    ]
+    assert _standing(_table(AGE_MEAN, 0.1, rows), "degrades quickly") == standing
+
+
+@pytest.mark.parametrize(
+    ("errors", "survives"),
+    [((0.2, 0.3), "yes"), ((0.05, 0.3), "not in 4 cells"), ((0.1, 0.1), "nothing decided")],
+)
+def test_the_conclusion_survives_if_nothing_is_better(
+    errors: tuple[float, float], survives: str
+) -> None:
+    rows: list[dict[str, object]] = [
+        {"kind": "outlier-score", "m": 0.1, "M": M, "bound": "mixture", "error": error}
+        for M, error in zip((0.2, 0.3), errors, strict=True)
+    ]
+    table = survival(_table(AGE_MODE, 0.1, rows))
+    assert table["conclusion survives"].tolist() == [survives]
+
+
+def test_simulated_errors_differ_only_beyond_four_standard_errors() -> None:
+    rows: list[dict[str, object]] = [
+        {"kind": "poisson", "rate": 0.5, "error": 0.1 + shift, "method": "simulated"}
+        for shift in (0.025, 0.035)
+    ]
+    table = _table(AGE_MODE, 0.1, rows)
+    # As if both errors had a standard error of .01.
+    results = table.assign(low=table["error"] - 0.0196, high=table["error"] + 0.0196)
+    kept = ["without_omission", "plain_low", "plain_high", "gain", "standing"]
+    again = judged(results.drop(columns=kept))
+    assert set(again[again["kind"] == "poisson"]["standing"]) == {"undecided"}
+    sharper = results.assign(low=table["error"] - 0.0098, high=table["error"] + 0.0098)
+    again = judged(sharper.drop(columns=kept))
+    assert again[again["kind"] == "poisson"]["standing"].tolist()[:2] == ["undecided", "worse"]
 
 
 def test_results_are_the_same_wherever_a_cell_is_computed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -159,7 +160,15 @@ class PreparedLloyd:
     def loss(self, centres: FloatArray, kept: Positions | None = None) -> float:
         """Return the mean squared distance to the nearest centre; 0 if nothing is left."""
         columns = self._left(kept)
-        return mean_square_distance(columns, centres) if columns.shape[1] else 0.0
+        if not columns.shape[1]:
+            return 0.0
+        squares = self.squares if columns is self.columns else float(np.square(columns).sum())
+        return mean_square_distance(columns, centres, squares)
+
+    @cached_property
+    def squares(self) -> float:
+        """The sum of squares of all numbers of all records."""
+        return float(np.square(self.columns).sum())
 
     def _left(self, kept: Positions | None) -> FloatArray:
         if kept is None or len(kept) == self.columns.shape[1]:

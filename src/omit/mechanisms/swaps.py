@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from omit._compile import compiled, compiled_sums
+from omit._compile import compiled
 from omit._numeric import FloatArray
 
 Indices = NDArray[np.int64]
@@ -179,7 +179,7 @@ def assign(
     return total
 
 
-@compiled_sums
+@compiled
 def swap_cost(
     columns: FloatArray,
     candidates: FloatArray,
@@ -201,7 +201,7 @@ def swap_cost(
     return total
 
 
-@compiled_sums
+@compiled
 def swap_costs(
     columns: FloatArray,
     candidates: FloatArray,

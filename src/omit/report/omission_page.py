@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
 from omit.papers.omitting_records.claims import survival, verdicts
 from omit.papers.omitting_records.figures import Figure
 from omit.papers.omitting_records.table import judged, of_figure
 from omit.papers.verdict import Verdict
 from omit.report.omission_figures import paper_figure
+from omit.report.privacy_figure import EPSILONS as PRIVACY_EPSILONS
 from omit.report.reproduction import Exhibit
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_GRID = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 _SAMPLING = (
     "Every release on a line has the same guarantee. Grey: 95 % interval of simulated errors; "
@@ -40,13 +44,18 @@ def exhibits(
     results : DataFrame
         The table of the study; may be empty if only figures without data were asked for.
     """
-    import pandas as pd
-
     with_data = [each for each in figures if each.kind != "privacy"]
-    table = judged(results) if with_data else pd.DataFrame()
-    found = [_exhibit(figure, table) for figure in figures]
     if not with_data:
-        return found, ()
+        return [_privacy_exhibit(figure) for figure in figures], ()
+    table = judged(results)
+    judged_claims = verdicts(table)
+    found = []
+    for figure in figures:
+        beside = tuple(each for each, numbers in judged_claims if figure.number in numbers)
+        if figure.kind == "privacy":
+            found.append(_privacy_exhibit(figure))
+        else:
+            found.append(_exhibit(figure, table, beside))
     surviving = survival(table)
     if not surviving.empty:
         caption = (
@@ -55,37 +64,71 @@ def exhibits(
         )
         title = "Does the paper's conclusion survive the tight privacy bound?"
         found.insert(0, Exhibit("conclusion", title, caption, surviving))
-    return found, verdicts(table)
+    return found, tuple(each for each, _ in judged_claims)
 
 
-def timing_notes(timings: pd.DataFrame, wall_seconds: float, where: str) -> tuple[str, ...]:
-    """Return how long everything took, and the split by statistic."""
+def timing_notes(
+    timings: pd.DataFrame, wall_seconds: float, runs: int, where: str
+) -> tuple[str, ...]:
+    """Return how long everything took, and the split by statistic.
+
+    Parameters
+    ----------
+    timings : DataFrame
+        The seconds of every cell, as `Results.timings` gives them.
+    wall_seconds : float
+        The wall time of all runs that computed some of the cells.
+    runs : int
+        How many runs that were.
+    where : str
+        Where they ran.
+    """
     if timings.empty:
         return ()
     statistic = timings["mechanism"].str.split(",").str[0]
     split = timings.groupby(statistic)["seconds"].sum().sort_values(ascending=False)
     parts = ", ".join(f"{name} {_duration(seconds)}" for name, seconds in split.items())
+    several = "" if runs == 1 else f" in {runs} runs"
     return (
-        f"Computed {len(timings):,} cells in {_duration(wall_seconds)} of wall time ({where}); "
-        f"work by statistic, summed over cores: {parts}. The authors state about five days on 64 "
-        "cores.",
+        f"{len(timings):,} cells, computed in {_duration(wall_seconds)} of wall time{several} "
+        f"({where}); work by statistic, summed over cores: {parts}. The authors state about five "
+        "days on 64 cores.",
     )
 
 
-def _exhibit(figure: Figure, table: pd.DataFrame) -> Exhibit:
-    import pandas as pd
-
-    title = f"Figure {figure.number}: {_subject(figure)}"
-    drawing = paper_figure(figure, table)
-    if figure.kind == "privacy":
-        caption = (
-            "What outlier-score suppression leaves of ε, by both bounds; nothing is simulated."
-        )
-        return Exhibit(figure.name, title, caption, pd.DataFrame({"figure": ["privacy"]}), drawing)
+def _exhibit(figure: Figure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -> Exhibit:
     caption = _SAMPLING if figure.kind == "sampling" else _SUPPRESSION
     if not figure.noise_reduction:
         caption = f"{_WITHOUT} {_SUPPRESSION}"
-    return Exhibit(figure.name, title, caption, of_figure(table, figure), drawing)
+    title = f"Figure {figure.number}: {_subject(figure)}"
+    drawing = paper_figure(figure, table)
+    return Exhibit(figure.name, title, caption, of_figure(table, figure), drawing, beside)
+
+
+def _privacy_exhibit(figure: Figure) -> Exhibit:
+    """Return the figure without data, with both bounds on a grid as its numbers."""
+    import pandas as pd
+
+    lines = [
+        {
+            "epsilon": epsilon,
+            "m": m,
+            "M": M,
+            "published": float(published_epsilon(epsilon, m, M)),
+            "mixture": float(mixture_epsilon(epsilon, m, M)),
+        }
+        for epsilon in PRIVACY_EPSILONS
+        for m in _GRID
+        for M in _GRID
+        if m <= M
+    ]
+    return Exhibit(
+        figure.name,
+        f"Figure {figure.number}: {_subject(figure)}",
+        "What outlier-score suppression leaves of ε, by both bounds; nothing is simulated.",
+        pd.DataFrame(lines),
+        paper_figure(figure, pd.DataFrame()),
+    )
 
 
 def _subject(figure: Figure) -> str:

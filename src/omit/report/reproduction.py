@@ -61,7 +61,7 @@ def write_reproduction(
     exhibits : sequence of Exhibit
         Its figures and tables, in the order of the page.
     verdicts : sequence of Verdict
-        Claims that belong to no single exhibit.
+        All claims, in the order of the page; those of exhibits are added if they are missing.
     notes : sequence of str
         How it was computed, how long that took, and what must be said beside it.
 
@@ -70,7 +70,8 @@ def write_reproduction(
     InvalidInput
         If the folder cannot be written to.
     """
-    every = [*verdicts, *(each for exhibit in exhibits for each in exhibit.verdicts)]
+    beside = (each for exhibit in exhibits for each in exhibit.verdicts)
+    every = list(dict.fromkeys((*verdicts, *beside)))
     sections = [
         f"<h1>{escape(paper.title)}</h1>",
         f"<p>{escape(paper.citation)}</p>",
