@@ -26,6 +26,14 @@ _EARLY = 8
 _MANY = 1_000_000
 
 
+@dataclass(frozen=True, eq=False)
+class Medians:
+    """Protected centres, one in each row, and their average cost, which is not private."""
+
+    centres: FloatArray
+    average_cost: float
+
+
 @dataclass(frozen=True)
 class PrivateKMedian(Clustering):
     """Swap centres at random, good swaps more probably, and report one of the sets on the way.
@@ -155,6 +163,23 @@ class PrivateKMedian(Clustering):
             self.rate(guarantee, len(places)),
             _floors(points.scaled.T, places),
         )
+
+    def run(self, points: Points, guarantee: Guarantee, rng: np.random.Generator) -> Medians:
+        """Return protected centres in the units of the columns, and what they cost on average.
+
+        The cost looks at the data and is not private.
+
+        Examples
+        --------
+        >>> from omit import Guarantee, read_points
+        >>> points = read_points("kmedian-synthetic")
+        >>> found = PrivateKMedian(k=4).run(points, Guarantee(1.0), np.random.default_rng(0))
+        >>> found.centres.shape, 0 < found.average_cost < 1
+        ((4, 2), True)
+        """
+        prepared = self.prepare(points, guarantee)
+        centres = prepared.centres(None, rng)
+        return Medians(points.unscaled(centres), prepared.loss(centres))
 
     def notes(self, points: Points, guarantee: Guarantee) -> tuple[str, ...]:
         """Say so if choices are nearly uniform."""

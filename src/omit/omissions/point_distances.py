@@ -20,17 +20,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 
+from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.data.points import Points
 from omit.errors import Refused
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Records whose sums are in the making, few enough for the first cache; the loop over them is the
 # one that the compiler turns into vector instructions.
@@ -39,10 +37,6 @@ _ROWS_AT_A_TIME = 256
 _PARTIAL_SUM = 1024
 # Columns that are read together.
 _COLUMNS_AT_A_TIME = 3
-
-
-def _compiled(function: Function) -> Function:
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 @lru_cache(maxsize=8)
@@ -141,7 +135,7 @@ def _padded(columns: int) -> int:
     return -(-columns // _COLUMNS_AT_A_TIME) * _COLUMNS_AT_A_TIME
 
 
-@_compiled
+@compiled
 def _distance_sums(
     columns: FloatArray, weights: FloatArray, start: int, stop: int, totals: FloatArray
 ) -> None:
