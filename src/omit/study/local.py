@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from omit.errors import InvalidInput
+from omit.study.quiet import ignore_interrupts, workers_not_interrupted
 from omit.study.worker import Hand, Outcome, forget_preparations, play, play_in_worker
 
 
@@ -100,6 +101,10 @@ class _Process:
 
     def start(self, hand: Hand) -> Any:
         """Return the future of a hand."""
+        with workers_not_interrupted():
+            return self._start(hand)
+
+    def _start(self, hand: Hand) -> Any:
         from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
 
         if self._pool is not None:
@@ -107,9 +112,7 @@ class _Process:
                 return self._pool.submit(play_in_worker, hand)
             except BrokenProcessPool:  # it died after it had returned its last hand
                 self.end()
-        self._pool = ProcessPoolExecutor(
-            max_workers=1, initializer=_end_with, initargs=(os.getpid(),)
-        )
+        self._pool = ProcessPoolExecutor(max_workers=1, initializer=_serve, initargs=(os.getpid(),))
         return self._pool.submit(play_in_worker, hand)
 
     def end(self, *, kill: bool = False) -> None:
@@ -119,8 +122,9 @@ class _Process:
             self._pool = None
 
 
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent has ended, even if that was killed."""
+def _serve(parent: int) -> None:
+    """Let this process end when its parent does: not by Ctrl-C, and even if that was killed."""
+    ignore_interrupts()
 
     def watch() -> None:
         while os.getppid() == parent:
