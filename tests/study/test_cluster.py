@@ -244,7 +244,7 @@ class Lost:
         self.status = status
         self._error = error
 
-    def ncores(self) -> Any:
+    def ncores(self, *arguments: object, **options: object) -> Any:
         raise self._error
 
     submit = ncores

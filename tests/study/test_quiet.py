@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,14 +84,25 @@ def test_processes_of_threads_that_begin_in_the_block_never_hear_ctrl_c() -> Non
 def test_an_interruption_within_the_block_is_not_lost() -> None:
     reached = []
 
-    def interrupted() -> None:
+    def interrupted(thread: int) -> None:
         with workers_not_interrupted():
-            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            signal.pthread_kill(thread, signal.SIGINT)
+            time.sleep(0.05)
             reached.append("the end of the block")
 
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert reached
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)  # one in which the signal is not blocked
+    other.start()
+    assert other.ident is not None
+    try:
+        for thread in (threading.get_ident(), other.ident):
+            with pytest.raises(KeyboardInterrupt):
+                interrupted(thread)
+    finally:
+        ended.set()
+        other.join()
+    assert len(reached) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_worker_ignores_ctrl_c_even_if_it_is_not_blocked() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 
@@ -18,17 +19,36 @@ def workers_not_interrupted() -> Iterator[None]:
     """Keep Ctrl-C from processes and threads that are started within the block.
 
     The signal is blocked, and what is started inherits that: so it is blocked from the first moment
-    on, while a worker is still importing. This process gets it, after the block at the latest.
+    on, while a worker is still importing. This process gets it at the end of the block, so that
+    nothing is left half started.
     """
     # Starting it would lift the block (in Python 3.11), so it is started before.
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came: list[int] = []
+    try:
+        with _instead(came.append):
+            yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _instead(note: Callable[[int], None]) -> Iterator[None]:
+    """Take note of interrupts that other threads let in, which Python raises in the main thread."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: note(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, usual)
 
 
 def ignore_interrupts() -> None:
