@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,9 @@ from omit.study.environment import Environment, OtherEnvironment
 from omit.study.progress import Progress
 from omit.study.run import run_study
 from omit.study.store import read_store
+from omit.study.worker import Hand
 from tests.study.computations import deadly, matrix_mean, threads
+from tests.study.test_run import RUN
 from tests.study.test_store import with_this_path
 
 distributed = pytest.importorskip("distributed")
@@ -109,9 +113,7 @@ def test_a_cluster_that_cannot_be_reached_is_a_sentence(
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(InvalidInput, match=f"Cannot reach a Dask scheduler at {address}"):
             run_study(CELLS, tmp_path / "store", address)
-    with pytest.raises(InvalidInput, match="Cannot reach a Dask scheduler"):
-        run_study(CELLS, tmp_path / "store", "tcp://127.0.0.1:port")
-    assert len(read_store(tmp_path / "store")) == 0
+    assert not (tmp_path / "store").exists()
 
 
 @pytest.fixture
@@ -193,6 +195,89 @@ def test_a_cluster_that_loses_all_workers_is_a_sentence(
     with pytest.raises(InvalidInput, match=r"has had no workers for 0\.5 s; what was finished"):
         run_study(CELLS, tmp_path / "store", scheduler, progress=kill)
     assert len(read_store(tmp_path / "store")) > 0
+
+
+@pytest.fixture
+def own_scheduler(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Return a scheduler in a process of its own, and its address."""
+    said = tmp_path / "scheduler.json"
+    words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, *words, "--no-dashboard", "--scheduler-file", str(said)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while not said.exists() or not said.read_text().endswith("}"):
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield process, json.loads(said.read_text())["address"]
+        process.kill()
+
+
+def test_a_scheduler_that_is_killed_is_one_sentence(
+    own_scheduler: tuple[subprocess.Popen[bytes], str], worker: Any, tmp_path: Path
+) -> None:
+    scheduler, address = own_scheduler
+    worker(address)
+    with subprocess.Popen(
+        [sys.executable, "-c", RUN, str(tmp_path / "store"), address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=with_this_path(),
+    ) as process:
+        assert process.stdout is not None
+        next(line for line in process.stdout if int(line) > 0)
+        scheduler.kill()
+        errors = process.communicate()[1]
+    assert errors == (
+        f"InvalidInput: The cluster at {address} is gone; what was finished is stored, and running "
+        "again goes on from there.\n"
+    )
+    assert 0 < len(read_store(tmp_path / "store")) < 40
+
+
+class Lost:
+    """A client whose scheduler does not answer any more."""
+
+    def __init__(self, error: Exception, status: str = "running") -> None:
+        self.status = status
+        self._error = error
+
+    def ncores(self, *arguments: object, **options: object) -> Any:
+        raise self._error
+
+    submit = ncores
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        Lost(OSError("Timed out trying to connect")),
+        Lost(TimeoutError()),
+        Lost(distributed.comm.CommClosedError("in <TCP (closed)>")),
+        Lost(distributed.CancelledError()),
+        Lost(RuntimeError("cannot schedule new futures"), status="closed"),
+    ],
+)
+def test_whatever_a_lost_scheduler_raises_is_a_sentence(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing_done(*arguments: object, **options: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed, "wait", nothing_done)
+    lost = omit_cluster.Cluster(client, "tcp://x:1")
+    hand = Hand((threads.cell(),), "run", 1.0)
+    for call in (lost.slots, lost.wait, lambda: lost.submit(hand)):
+        with pytest.raises(InvalidInput, match="The cluster at tcp://x:1 is gone; what was"):
+            call()
+
+
+def test_an_error_of_ours_is_not_blamed_on_the_cluster() -> None:
+    lost = omit_cluster.Cluster(Lost(ZeroDivisionError()), "tcp://x:1")
+    with pytest.raises(ZeroDivisionError):
+        lost.slots()
 
 
 def test_an_environment_says_what_differs() -> None:

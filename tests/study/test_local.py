@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 import pandas as pd
@@ -9,9 +11,11 @@ import pytest
 
 from omit.errors import InvalidInput
 from omit.study.cell import Cell, Computation
+from omit.study.local import _Process
 from omit.study.results import read_results
 from omit.study.run import run_study
 from omit.study.store import read_store
+from omit.study.worker import Hand
 from tests.study.computations import deadly, matrix_mean, threads
 
 
@@ -51,3 +55,26 @@ def test_what_cannot_be_sent_to_a_worker_is_a_sentence(
         run_study([matrix_mean.cell(data="a", scale=1)], tmp_path / "store", "cores:1")
     assert len(read_store(tmp_path / "store")) == 0
     assert len(read_results(tmp_path / "store")) == 0
+
+
+class SlowPool:
+    """A pool that takes a task from its queue a little later than it is submitted."""
+
+    def __init__(self) -> None:
+        self.future: Future[None] = Future()
+        self.taken_at_the_end = False
+
+    def submit(self, *task: object) -> Future[None]:
+        threading.Timer(0.1, self.future.set_running_or_notify_cancel).start()
+        return self.future
+
+    def shutdown(self, *, wait: bool, kill_workers: bool) -> None:
+        self.taken_at_the_end = self.future.running()
+
+
+def test_a_pool_is_not_killed_before_it_has_taken_its_hand() -> None:
+    process, pool = _Process(), SlowPool()
+    process._pool = pool
+    process.start(Hand((threads.cell(),), "run", 1.0))
+    process.end(kill=True)
+    assert pool.taken_at_the_end

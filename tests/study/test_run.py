@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +18,7 @@ from omit.study.cell import Computation
 from omit.study.progress import Progress
 from omit.study.results import read_results
 from omit.study.run import run_study
-from omit.study.store import read_store
+from omit.study.store import open_store, read_store
 from tests.study.computations import (
     _toss,
     fragile,
@@ -182,8 +184,12 @@ except OmitError as error:
 """
 
 
-def stopped(folder: Path, where: str, number: int) -> str:
-    """Run the study in another process, send it a signal in the middle, and return its errors."""
+def stopped(folder: Path, where: str, number: int, after: int = 1) -> str:
+    """Run the study in another process, send it a signal, and return what was written to stderr.
+
+    The signal comes when so many cells are stored. Ctrl-C goes to workers too, as in a terminal;
+    they must end by themselves if only the process that runs the study is killed.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", RUN, str(folder), where],
         stdout=subprocess.PIPE,
@@ -195,8 +201,12 @@ def stopped(folder: Path, where: str, number: int) -> str:
         assert process.stdout is not None
         assert process.stderr is not None
         for line in process.stdout:
-            if int(line) > 0:
-                process.send_signal(number)
+            if int(line) >= after:
+                time.sleep(0.0 if after else 0.3)  # when workers are still importing
+                if number == signal.SIGINT:
+                    os.killpg(process.pid, number)
+                else:
+                    process.send_signal(number)
                 break
         process.stdout.read()
         errors = process.stderr.read()
@@ -215,13 +225,107 @@ def test_a_killed_study_goes_on_and_ends_with_the_same_table(tmp_path: Path, whe
     pd.testing.assert_frame_equal(resumed.to_frame(), whole.to_frame(), check_exact=True)
 
 
-@pytest.mark.parametrize("where", ["process", "cores:2"])
-def test_ctrl_c_is_one_sentence(tmp_path: Path, where: str) -> None:
-    errors = stopped(tmp_path / "store", where, signal.SIGINT)
+@pytest.mark.parametrize(
+    ("where", "after"),
+    [("process", 1), ("cores:2", 1), ("local:2", 1), ("cores:2", 0), ("local:2", 0)],
+)
+def test_ctrl_c_is_one_sentence(tmp_path: Path, where: str, after: int) -> None:
+    """Also before the first cell is stored, when workers are still importing."""
+    if where.startswith("local"):
+        pytest.importorskip("distributed")
+    errors = stopped(tmp_path / "store", where, signal.SIGINT, after)
     assert errors.startswith("StudyInterrupted: Interrupted: ")
     assert errors.count("\n") == 1
-    assert "Traceback" not in errors
-    assert len(run_study(STUDY, tmp_path / "store", "process")) == 40
+    stored = len(read_store(tmp_path / "store"))
+    assert f" {stored} of 40 cells are stored in {tmp_path / 'store'}" in errors
+    resumed = run_study(STUDY, tmp_path / "store", "process")
+    assert len(computed(tmp_path / "store")) == 40  # none was computed twice
+    whole = run_study(STUDY, tmp_path / "whole", "process")
+    pd.testing.assert_frame_equal(resumed.to_frame(), whole.to_frame(), check_exact=True)
+
+
+def test_a_run_interrupted_by_a_torn_line_goes_on_and_ends_with_the_same_table(
+    tmp_path: Path,
+) -> None:
+    cells = powers.grid(base=range(5)) + tosses.grid(tosses=range(5))
+    for cell in cells:  # a record each
+        run_study([cell], tmp_path / "whole", "process")
+    log = (tmp_path / "whole" / "results.log").read_bytes()
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "results.log").write_bytes(log[:-30])
+    assert len(read_store(tmp_path / "torn")) == 9
+    resumed = run_study(cells, tmp_path / "torn", "process")
+    assert computed(tmp_path / "torn") == [cell.identity for cell in cells]
+    whole = read_results(tmp_path / "whole", cells)
+    pd.testing.assert_frame_equal(resumed.to_frame(), whole.to_frame(), check_exact=True)
+
+
+def test_of_two_runs_at_once_on_one_store_the_second_is_refused_and_harms_nothing(
+    tmp_path: Path,
+) -> None:
+    refused: list[str] = []
+
+    def run_also(now: Progress) -> None:
+        if now.done and not refused:
+            second = subprocess.run(
+                [sys.executable, "-c", RUN, str(tmp_path / "store"), "cores:2"],
+                env=with_this_path(),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert second.returncode == 1
+            refused.append(second.stderr)
+
+    results = run_study(STUDY, tmp_path / "store", "process", progress=run_also)
+    assert refused[0].startswith(
+        f"InvalidInput: The store {tmp_path / 'store'} is in use by process {os.getpid()} on "
+    )
+    assert refused[0].count("\n") == 1
+    assert len(results) == len(computed(tmp_path / "store")) == 40
+
+
+def test_a_store_may_be_reached_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    cells = tosses.grid(tosses=range(6))
+    run_study(cells[:3], tmp_path / "link", "process")
+    assert computed(tmp_path / "elsewhere") == [cell.identity for cell in cells[:3]]
+    with (
+        open_store(tmp_path / "elsewhere"),  # the lock is that of the store, whatever its name
+        pytest.raises(InvalidInput, match="link is in use by process"),
+    ):
+        run_study(cells, tmp_path / "link", "process")
+    run_study(cells, tmp_path / "link", "process")
+    assert computed(tmp_path / "elsewhere") == [cell.identity for cell in cells]
+    assert (tmp_path / "link").is_symlink()
+
+
+COMPILED = """
+import sys
+from omit.study.run import run_study
+from tests.study.compiled import harmonic, totals
+cells = totals.grid(terms=[10, 1000, 4097], scale=[0.1, 7])
+results = run_study(cells, sys.argv[1], "process")
+print([results.row(cell)["total"].hex() for cell in cells], sum(harmonic.stats.cache_hits.values()))
+"""
+
+
+def test_a_loop_compiled_now_and_one_compiled_before_give_the_same_bits(tmp_path: Path) -> None:
+    printed = []
+    for store in ("cold", "warm"):
+        done = subprocess.run(
+            [sys.executable, "-c", COMPILED, str(tmp_path / store)],
+            env=with_this_path() | {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        printed.append(done.stdout.rsplit(" ", 1))
+    (cold, cold_hits), (warm, warm_hits) = printed
+    assert (int(cold_hits), int(warm_hits)) == (0, 1)
+    assert cold == warm
+    assert cold.count("0x1.") == 6
 
 
 def test_a_cell_has_one_thread_and_the_process_gets_its_threads_back(tmp_path: Path) -> None:
@@ -240,11 +344,24 @@ def test_an_empty_study_is_an_empty_table(tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()
 
 
-def test_bad_arguments_are_refused_before_anything_is_computed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("moon", "cores:0", "cores:", "local", "local:x", "local:-1", "process:2", "", " "),
+        *("http://a:1", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:port", "tcp://:8786"),
+    ],
+)
+def test_a_place_that_is_none_is_refused_and_no_store_is_made(tmp_path: Path, where: str) -> None:
     cells = powers.grid(base=[1])
-    for where in ("moon", "cores:0", "cores:", "local", "local:x", "local:-1", "http://a:1", ""):
-        with pytest.raises(InvalidInput, match=f"Expected {where!r}"):
-            run_study(cells, tmp_path / "store", where)
+    with pytest.raises(InvalidInput, match=f"Expected {where!r}"):
+        run_study(cells, tmp_path / "store", where)
+    assert not (tmp_path / "store").exists()
+    run_study(cells, tmp_path / "store", "process")
+    with pytest.raises(InvalidInput, match=f"Expected {where!r}"):  # also if nothing is missing
+        run_study(cells, tmp_path / "store", where)
+
+
+def test_bad_arguments_are_refused_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="failures='ignore'"):
-        run_study(cells, tmp_path / "store", failures="ignore")  # type: ignore[arg-type]
-    assert len(read_store(tmp_path / "store")) == 0
+        run_study(powers.grid(base=[1]), tmp_path / "store", failures="ignore")  # type: ignore[arg-type]
+    assert not (tmp_path / "store").exists()

@@ -44,6 +44,13 @@ def test_what_was_stored_is_read_as_it_was(tmp_path: Path) -> None:
     assert third.seconds == 0.25
 
 
+def test_a_store_can_be_read_by_whom_the_umask_allows_and_run_by_nobody(tmp_path: Path) -> None:
+    code = "import os, sys; os.umask(0o027); from tests.study.test_store import *"
+    run_python(f"{code}; filled(Path(sys.argv[1]))", str(tmp_path))
+    for name in (store.NAME, lock.NAME):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o640
+
+
 def test_only_wanted_cells_are_read(tmp_path: Path) -> None:
     filled(tmp_path)
     wanted = [CELLS[3].identity, CELLS[4].identity]

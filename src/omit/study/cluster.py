@@ -7,14 +7,16 @@ used: in joblib 1.6 it waits for ever once a task has been given up.)
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
 from omit.errors import InvalidInput
 from omit.study.environment import Environment, OtherEnvironment
 from omit.study.local import could_not_take
+from omit.study.quiet import without_words_of, workers_not_interrupted
 from omit.study.worker import Hand, Outcome, play_in_worker
 
 # How long to wait for a scheduler to answer, for a first worker, and for one to come back.
@@ -40,19 +42,27 @@ class Cluster:
         self._looked = self._seen = -float("inf")
 
     def slots(self) -> int:
-        """Return how many hands the cluster computes at once; workers may come and go."""
+        """Return how many hands the cluster computes at once; workers may come and go.
+
+        Raises
+        ------
+        InvalidInput
+            If the scheduler is gone.
+        """
         now = time.monotonic()
         if now - self._looked > _LOOK_SECONDS:
-            cores = self._client.ncores()
-            self._slots = sum(cores.values())
-            self._send_again(cores)
+            with self._there():
+                cores = self._client.ncores()
+                self._slots = sum(cores.values())
+                self._send_again(cores)
             self._looked = now
             self._seen = now if self._slots else max(self._seen, now - _NO_WORKER_SECONDS)
         return max(self._slots, 1)
 
     def submit(self, hand: Hand) -> None:
         """Let a worker of the cluster compute a hand, if possible one that knows the group."""
-        self._send(hand, self._free_workers.pop(hand.cells[0].group, None))
+        with self._there():
+            self._send(hand, self._free_workers.pop(hand.cells[0].group, None))
 
     def _send(self, hand: Hand, worker: str | None = None) -> None:
         preferred = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
@@ -81,20 +91,25 @@ class Cluster:
         InvalidInput
             If all workers or the scheduler are gone.
         """
-        distributed = _distributed()
         while True:
-            try:
-                done = distributed.wait(
-                    list(self._running), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED"
-                ).done
+            with self._there():
+                try:
+                    done = (
+                        _distributed()
+                        .wait(
+                            list(self._running),
+                            timeout=_LOOK_SECONDS,
+                            return_when="FIRST_COMPLETED",
+                        )
+                        .done
+                    )
+                except TimeoutError:
+                    self._require_workers()
+                    continue
                 return [
                     (hand := self._running.pop(future), self._outcome(future, hand))
                     for future in done
                 ]
-            except TimeoutError:
-                self._require_workers()
-            except (distributed.CancelledError, OSError) as error:
-                raise self._gone("is gone") from error
 
     def abandon(self) -> None:
         """Ask the cluster to forget what was to be done."""
@@ -116,18 +131,41 @@ class Cluster:
         raise could_not_take(hand, error) from error
 
     def _require_workers(self) -> None:
-        if self._client.status not in ("running", "connecting"):
-            raise self._gone("is gone")
+        if not _is_open(self._client):
+            raise _gone(self._address)
         self._looked = -float("inf")
         self.slots()
         if time.monotonic() - self._seen >= _NO_WORKER_SECONDS:
-            raise self._gone(f"has had no workers for {_NO_WORKER_SECONDS:g} s")
+            raise _gone(self._address, f"has had no workers for {_NO_WORKER_SECONDS:g} s")
 
-    def _gone(self, what: str) -> InvalidInput:
-        return InvalidInput(
-            f"The cluster at {self._address} {what}; what was finished is stored, and running "
-            "again goes on from there."
-        )
+    def _there(self) -> AbstractContextManager[None]:
+        return _there(self._client, self._address)
+
+
+@contextmanager
+def _there(client: Any, address: str) -> Iterator[None]:
+    """Say in a sentence that the scheduler is gone, whichever error that is at this moment."""
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (_distributed().CancelledError, OSError) as error:
+        raise _gone(address) from error
+    except Exception as error:
+        if _is_open(client):
+            raise
+        raise _gone(address) from error
+
+
+def _is_open(client: Any) -> bool:
+    return client.status in ("running", "connecting")
+
+
+def _gone(address: str, what: str = "is gone") -> InvalidInput:
+    return InvalidInput(
+        f"The cluster at {address} {what}; what was finished is stored, and running again goes on "
+        "from there."
+    )
 
 
 def _play_and_say_where(hand: Hand) -> tuple[str, Outcome]:
@@ -144,14 +182,16 @@ def on_cluster(address: str) -> Iterator[Cluster]:
         If it does not answer, has no workers, or workers with other versions.
     """
     distributed = _distributed()
-    try:
-        client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"Cannot reach a Dask scheduler at {address}; is it running, and is the address right?"
-        ) from error
-    with _computing(client, address) as cluster:
-        yield cluster
+    with ExitStack() as held:
+        held.enter_context(without_words_of("distributed"))
+        try:
+            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"Cannot reach a Dask scheduler at {address}; is it running, and is the address "
+                "right?"
+            ) from error
+        yield held.enter_context(_computing(client, address))
 
 
 @contextmanager
@@ -159,15 +199,19 @@ def on_own_cluster(count: int) -> Iterator[Cluster]:
     """Compute on a Dask cluster of worker processes on this machine, made for the purpose."""
     distributed = _distributed()
     with ExitStack() as held:
-        cluster = held.enter_context(
-            distributed.LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                scheduler_kwargs=_SCHEDULER,
+        held.enter_context(without_words_of("distributed"))
+        # Workers, also those that come later, are started by threads that begin here.
+        with workers_not_interrupted():
+            cluster = held.enter_context(
+                distributed.LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs=_SCHEDULER,
+                    silence_logs=logging.CRITICAL,
+                )
             )
-        )
         client = distributed.Client(cluster, set_as_default=False)
         yield held.enter_context(_computing(client, f"local:{count}"))
 
@@ -175,7 +219,8 @@ def on_own_cluster(count: int) -> Iterator[Cluster]:
 @contextmanager
 def _computing(client: Any, address: str) -> Iterator[Cluster]:
     with client, client.as_current():
-        _require_same_environment(client, address)
+        with _there(client, address):
+            _require_same_environment(client, address)
         cluster = Cluster(client, address)
         try:
             yield cluster

@@ -10,7 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from omit.errors import InvalidInput
+from omit.study.quiet import ignore_interrupts, workers_not_interrupted
 from omit.study.worker import Hand, Outcome, forget_preparations, play, play_in_worker
+
+# How long a pool may take to begin with what it was given; usually a thousandth of that.
+_TAKEN_SECONDS = 1.0
 
 
 class InProcess:
@@ -97,9 +101,15 @@ class _Process:
     def __init__(self) -> None:
         self.group: str | None = None
         self._pool: Any = None
+        self._last: Any = None
 
     def start(self, hand: Hand) -> Any:
         """Return the future of a hand."""
+        with workers_not_interrupted():
+            self._last = self._start(hand)
+        return self._last
+
+    def _start(self, hand: Hand) -> Any:
         from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
 
         if self._pool is not None:
@@ -107,20 +117,32 @@ class _Process:
                 return self._pool.submit(play_in_worker, hand)
             except BrokenProcessPool:  # it died after it had returned its last hand
                 self.end()
-        self._pool = ProcessPoolExecutor(
-            max_workers=1, initializer=_end_with, initargs=(os.getpid(),)
-        )
+        self._pool = ProcessPoolExecutor(max_workers=1, initializer=_serve, initargs=(os.getpid(),))
         return self._pool.submit(play_in_worker, hand)
 
     def end(self, *, kill: bool = False) -> None:
         """End the process, if there is one."""
         if self._pool is not None:
+            if kill:
+                self._wait_until_taken()
             self._pool.shutdown(wait=True, kill_workers=kill)
-            self._pool = None
+            self._pool = self._last = None
+
+    def _wait_until_taken(self) -> None:
+        """Wait a moment for the pool to take the last hand from its own queue.
+
+        A pool that is killed before (in joblib 1.6) writes the traceback of its thread.
+        """
+        deadline = time.monotonic() + _TAKEN_SECONDS
+        while self._last is not None and time.monotonic() < deadline:
+            if self._last.running() or self._last.done():
+                return
+            time.sleep(0.001)
 
 
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent has ended, even if that was killed."""
+def _serve(parent: int) -> None:
+    """Let this process end when its parent does: not by Ctrl-C, and even if that was killed."""
+    ignore_interrupts()
 
     def watch() -> None:
         while os.getppid() == parent:

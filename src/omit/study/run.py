@@ -42,8 +42,9 @@ def run_study(
         The folder of results, made if it is not there.
     where : str
         ``"process"``, ``"cores"``, ``"cores:N"``, ``"local:N"`` (a Dask cluster made for the run)
-        or the address of a Dask scheduler, ``"tcp://host:port"``. The results are the same, bit
-        for bit.
+        or the address of a Dask scheduler, ``"tcp://host:port"``. Streams of random numbers and
+        numbers of threads are the same everywhere; so are the results, if the computation
+        itself is deterministic.
     progress : callable, optional
         Is called with a `Progress` at the beginning and whenever results have been stored.
     failures : {"raise", "return"}
@@ -80,22 +81,23 @@ def run_study(
     """
     if failures not in ("raise", "return"):
         raise InvalidInput(f"Expected failures={failures!r} to be 'raise' or 'return'.")
+    place = workers_at(where)
     wanted = distinct(cells)
     failed: tuple[Failure, ...] = ()
     if _missing(wanted, read_store(store).identities()):
-        with open_store(store) as opened:
-            missing = _missing(wanted, opened.found.identities())
-            estimate = Estimate(missing, len(wanted) - len(missing))
-            run = Run(opened, estimate, progress)
-            try:
-                with workers_at(where) as workers:
-                    run.compute(missing, workers)
-            except KeyboardInterrupt as error:
-                raise StudyInterrupted(
-                    f"Interrupted: {estimate.now().done} of {len(wanted)} cells are stored in "
-                    f"{opened.folder}, and running the same again goes on from there."
-                ) from error
-            failed = tuple(run.failed)
+        try:
+            # Workers first: a place that cannot be used leaves no store behind.
+            with place as workers, open_store(store) as opened:
+                missing = _missing(wanted, opened.found.identities())
+                run = Run(opened, Estimate(missing, len(wanted) - len(missing)), progress)
+                run.compute(missing, workers)
+        except KeyboardInterrupt as error:
+            left = _missing(wanted, read_store(store).identities())
+            raise StudyInterrupted(
+                f"Interrupted: {len(wanted) - len(left)} of {len(wanted)} cells are stored in "
+                f"{store}, and running the same again goes on from there."
+            ) from error
+        failed = tuple(run.failed)
     elif progress is not None:
         progress(Estimate((), len(wanted)).now())
     if failed and failures == "raise":

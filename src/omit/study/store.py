@@ -167,7 +167,8 @@ def _require_free(folder: Path) -> None:
 
 def _make(folder: Path) -> None:
     """Put the first line in place, whole or not at all."""
-    handle = os.open(folder / _UNFINISHED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    handle = os.open(folder / _UNFINISHED, flags, 0o666)  # less what the user's umask forbids
     try:
         _write_all(handle, header())
         os.fsync(handle)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -17,7 +18,7 @@ from typing import Protocol
 from omit.errors import InvalidInput
 from omit.study.worker import Hand, Outcome
 
-_CLUSTER = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
+_ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:[0-9]{1,5}(/\S*)?")
 WAYS = "process, cores, cores:N, local:N or the address of a Dask scheduler, tcp://host:port"
 
 
@@ -39,6 +40,8 @@ class Workers(Protocol):
 
 def workers_at(where: str) -> AbstractContextManager[Workers]:
     """Return the workers at a place, for as long as they are needed.
+
+    Nothing is started before the block is entered.
 
     Raises
     ------
@@ -62,7 +65,7 @@ def workers_at(where: str) -> AbstractContextManager[Workers]:
         from omit.study.cluster import on_own_cluster
 
         return on_own_cluster(_count(where, count))
-    if str(where).startswith(_CLUSTER):
+    if _ADDRESS.fullmatch(str(where)):
         from omit.study.cluster import on_cluster
 
         return on_cluster(where)
