@@ -25,9 +25,9 @@ from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.binomial import RELATIVE_ERROR, one_less, one_more
-from omit.statistical.distribution import Distribution, property_probability
+from omit.statistical.distribution import Distribution, checked_entries, property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
-from omit.statistical.property import checked_entries, describe
+from omit.statistical.property import describe
 from omit.statistical.sums import sum_curve_of_groups
 
 Average: TypeAlias = Literal["exact", "threshold", "published"]

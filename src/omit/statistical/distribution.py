@@ -38,6 +38,24 @@ def property_probability(value: float, name: str = "p") -> float:
     return number
 
 
+def checked_entries(n: int, known: int) -> tuple[int, int]:
+    """Return the number of entries and of known entries.
+
+    Raises
+    ------
+    InvalidInput
+        If more are known than there are others beside the critical one.
+    """
+    n = _validate.positive_integer("n", n)
+    count = _validate.finite("known", known)
+    if count != int(count) or not 0 <= count <= n - 1:
+        raise InvalidInput(
+            f"Expected known={known} to be a whole number from 0 to n - 1 = {n - 1}: the critical "
+            "entry is not known."
+        )
+    return n, int(count)
+
+
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """A distribution over finitely many values on a lattice.

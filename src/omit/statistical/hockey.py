@@ -17,6 +17,10 @@ import numpy as np
 from omit._numeric import FloatArray, as_array
 
 
+# Of a float that is far from infinite.
+_LARGEST_EXPONENT = 700.0
+
+
 def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
     """Return `sum max(0, first - e^epsilon second)` for every epsilon.
 
@@ -25,13 +29,23 @@ def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> 
     >>> hockey_stick(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([0.0, 1.0]))
     array([0.3, 0. ])
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return as_array(
-            [
-                np.nansum(np.maximum(first - np.exp(each) * second, 0.0))
-                for each in np.atleast_1d(epsilon)
-            ]
-        )
+    return as_array(
+        [
+            np.maximum(first - _grown(second, float(each)), 0.0).sum()
+            for each in np.atleast_1d(epsilon)
+        ]
+    )
+
+
+def _grown(mass: FloatArray, epsilon: float) -> FloatArray:
+    """Return `e^epsilon mass`, where what is zero stays zero and what is too large is infinite."""
+    if epsilon <= _LARGEST_EXPONENT:
+        return np.exp(epsilon) * mass
+    # In two steps: e^epsilon alone may leave the range of floats. At twice the exponent whatever is
+    # not zero is above 1, the smallest positive float too.
+    half = np.exp(min(epsilon, 2 * _LARGEST_EXPONENT) / 2)
+    with np.errstate(over="ignore"):
+        return as_array((mass * half) * half)
 
 
 def shifted(mass: FloatArray, shift: int) -> tuple[FloatArray, FloatArray]:

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
-from omit.statistical.distribution import Distribution
+from omit.statistical.distribution import Distribution, checked_entries
 from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick
-from omit.statistical.property import checked_entries
 
 _MOST_WORK = 5 * 10**8
 _ROUNDING = 1e-13

@@ -37,11 +37,11 @@ from omit.statistical.background import (
     sampled_property_curve,
 )
 from omit.statistical.binomial import log_pmf, one_less, one_more
-from omit.statistical.distribution import property_probability
+from omit.statistical.distribution import checked_entries, property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick, shifted
 from omit.statistical.lattice import Part, lattice_sum
-from omit.statistical.property import checked_entries, describe
+from omit.statistical.property import describe
 
 _MOST_TEMPLATES = 10**6
 _MOST_PROFILES = 3_000
