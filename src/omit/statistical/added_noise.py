@@ -220,7 +220,7 @@ def noise_alone(shift: float, noise: Noise, epsilon: FloatArray) -> FloatArray:
     """
     ratio = shift / noise.scale
     if noise.kind == "laplace":
-        return -np.expm1(np.minimum((epsilon - ratio) / 2, 0.0))
+        return np.maximum(-np.expm1(np.minimum((epsilon - ratio) / 2, 0.0)), 0.0)
     from scipy.special import log_ndtr
 
     upper = np.asarray(log_ndtr(ratio / 2 - epsilon / ratio), dtype=np.float64)

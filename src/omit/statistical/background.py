@@ -138,6 +138,8 @@ def sampled_property_curve(
     exact = average == "exact" and bool((high - low <= 1e-6 * high + 1e-15).all())
     text = f"{describe(n, p, known)}; {size:,} entries drawn without replacement"
     method: Method = "exact" if exact else "upper bound"
+    if average == "published":
+        method = "as printed"
     return curve_of(epsilons, share * low, share * high, method, text)
 
 
@@ -391,6 +393,8 @@ def empirical_interval(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     (True, 0.028)
     """
     runs = len(values)
+    if runs < 2:
+        raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
     mean = values.mean(axis=0)
     level = math.log(4 / (1 - CONFIDENCE))
     spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs) + 7 * level / (3 * (runs - 1))

@@ -34,7 +34,12 @@ def has_monotone_ratio(laws: FloatArray) -> bool:
     if ((laws > 0) != (laws[0] > 0)).any():
         return False
     columns = laws[:, laws[0] > 0]
-    return bool((columns[1:, 1:] * columns[:-1, :-1] >= columns[1:, :-1] * columns[:-1, 1:]).all())
+    # Products of small probabilities would vanish, and everything rises where all is zero.
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = columns[1:] / columns[:-1]
+    if not (np.isfinite(ratio) & (ratio > np.finfo(np.float64).tiny)).all():
+        return False
+    return bool((ratio[:, 1:] >= ratio[:, :-1]).all())
 
 
 def monotone_curve(

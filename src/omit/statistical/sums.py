@@ -163,7 +163,7 @@ def _common_step(others: Sequence[tuple[Distribution, int]], critical: FloatArra
     """Return the step of the lattice of the answers."""
     # The values of the critical entry and the steps of the others generate it.
     lengths = [*np.diff(critical), *(each.step for each, count in others if count > 0)]
-    ticks = np.unique(np.round(np.cumsum(lengths), 12))
+    ticks = np.cumsum(lengths)
     return Distribution([0.0, *ticks], [1 / (len(ticks) + 1)] * (len(ticks) + 1)).step
 
 
