@@ -38,6 +38,8 @@ _LARGEST_GRID = 2**21
 _USUAL_GRID = 2**17
 # Noise so much larger than what one entry changes leaves nothing to compute with.
 _LARGEST_SCALE = 1e9
+# The curve falls, so that stopping here is safe.
+_LARGEST_EPSILON = 1e6
 # Noise so much smaller than the distance between answers hides nothing: the nearest answer is the
 # one without noise, up to e^-500.
 _SMALLEST_SCALE = 1e-3
@@ -161,14 +163,10 @@ def half_line(
     epsilon : array
         At which to evaluate.
     """
-    if noise.scale > _LARGEST_SCALE * shift * step:
-        raise InvalidInput(
-            f"Expected noise of a scale of at most {_LARGEST_SCALE:g} times what one entry "
-            f"changes, {shift * step:g}, got {noise.scale:g}."
-        )
     line = _HalfLine(mass, shift, step, noise)
-    found = [line.bounds(float(each)) for each in epsilon]
-    return as_array([low for low, _ in found]), as_array([high for _, high in found])
+    found = [line.bounds(min(float(each), _LARGEST_EPSILON)) for each in epsilon]
+    low = np.where(epsilon <= _LARGEST_EPSILON, [each[0] for each in found], 0.0)
+    return as_array(low), as_array([each[1] for each in found])
 
 
 def with_noise(
@@ -191,6 +189,11 @@ def with_noise(
     noisy : callable
         Computes the curve; not called where noise is too small for it to matter.
     """
+    if noise.scale > _LARGEST_SCALE * width:
+        raise InvalidInput(
+            f"Expected noise of a scale of at most {_LARGEST_SCALE:g} times what one entry "
+            f"changes, {width:g}, got {noise.scale:g}."
+        )
     alone = noise_alone(width, noise, plain.epsilon)
     if noise.scale > _SMALLEST_SCALE * step:
         curve = noisy()
@@ -219,6 +222,7 @@ def noise_alone(shift: float, noise: Noise, epsilon: FloatArray) -> FloatArray:
     array([0.39346934, 0.        ])
     """
     ratio = shift / noise.scale
+    epsilon = np.minimum(epsilon, _LARGEST_EPSILON)
     if noise.kind == "laplace":
         return np.maximum(-np.expm1(np.minimum((epsilon - ratio) / 2, 0.0)), 0.0)
     from scipy.special import log_ndtr
@@ -263,24 +267,24 @@ class _HalfLine:
         up, up_wrong = self._tail(begin, self.shift)
         still, still_wrong = self._tail(begin, 0)
         most = math.exp(min(up + up_wrong, 0.0)) + self.total_error
-        value = math.exp(up) * -math.expm1(min(epsilon + still - up, 700.0))
-        wrong = (
-            math.exp(up) * math.expm1(up_wrong)
-            + math.exp(min(epsilon + still, 700.0)) * math.expm1(still_wrong)
-            + (1 + math.exp(min(epsilon, 700.0))) * self.total_error
-        )
-        least_ratio = self._ratio(begin)[0]
+        if epsilon + still > 30 or (self.total_error > 0 and epsilon > 690):
+            # The end is too far from the best one, or errors are multiplied by too much.
+            return 0.0, min(most, 1.0)
+        # Without cancellation where the two are close.
+        apart = epsilon + still - up
+        close = apart < 1
+        value = math.exp(up) * -math.expm1(apart) if close else math.exp(up) - math.exp(up + apart)
+        wrong = math.exp(up) * math.expm1(up_wrong)
+        wrong += math.exp(epsilon + still) * math.expm1(still_wrong)
+        if self.total_error > 0:
+            wrong += (1 + math.exp(epsilon)) * self.total_error
         between = most
         if end is not None:
             up_end, end_wrong = self._tail(end, self.shift)
             between -= max(math.exp(up_end - end_wrong) - self.total_error, 0.0)
             between = max(between, math.exp(up) * up_wrong)
-        # In logarithms, because the factor may leave the range of floats where little lies between.
-        gap = max(epsilon - least_ratio, 0.0)
-        gain = 0.0
-        if between > 0 and gap > 0:
-            log_gain = (gap if gap > 30 else math.log(math.expm1(gap))) + math.log(between)
-            gain = math.exp(min(log_gain, 0.0))
+        gap = max(epsilon - self._ratio(begin)[0], 0.0)
+        gain = math.expm1(gap) * between if gap < 700 else math.inf
         high = min(value + wrong + gain, most, 1.0)
         return max(min(value - wrong, high), 0.0), max(high, 0.0)
 
@@ -321,23 +325,42 @@ class _HalfLine:
 
     def _last(self, begin: _Place, epsilon: float) -> _Place:
         """Return nearly the last such place."""
-        low, jump = begin[0], 1
-        while self._is_before((low + jump, 0.0), epsilon):
-            low, jump = low + jump, 2 * jump
-        high = low + jump
+        from scipy.optimize import brentq
+
+        # Where it would be if the noisy answer were Gaussian.
+        guess = self.centre + self.spread**2 * epsilon / self.shift
+        low, jump = max(begin[0], math.floor(guess)), 1
+        if low > begin[0] and not self._is_before((low, 0.0), epsilon):
+            high = low
+            while True:
+                low = max(high - jump, begin[0])
+                if low == begin[0] or self._is_before((low, 0.0), epsilon):
+                    break
+                high, jump = low, 2 * jump
+        else:
+            while self._is_before((low + jump, 0.0), epsilon):
+                low, jump = low + jump, 2 * jump
+            high = low + jump
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._is_before((middle, 0.0), epsilon) else (low, middle)
-        least, most = 0.0, self.step
-        for _ in range(_HALVINGS):
-            rest = (least + most) / 2
-            least, most = (rest, most) if self._is_before((low, rest), epsilon) else (least, rest)
-        return low, least
+
+        def above(rest: float) -> float:
+            return min(max(self._ratio((low, rest))[1] - epsilon, -1e3), 1e3)
+
+        smallest = self.step * 2.0**-_HALVINGS
+        rest = 0.0
+        if above(0.0) < 0 < above(self.step):
+            rest = float(brentq(above, 0.0, self.step, xtol=smallest, maxiter=80, disp=False))
+        back = smallest
+        while rest > 0 and not self._is_before((low, rest), epsilon):
+            rest, back = max(rest - back, 0.0), 2 * back
+        return low, rest
 
     def _beyond(self, begin: _Place, epsilon: float) -> _Place | None:
         """Return a place close above that the best end is certainly not above, if one is found."""
         steps, rest = begin
-        for power in range(-_HALVINGS, 6):
+        for power in range(-_HALVINGS, 9, 4):
             at = (steps, rest + self.step * 2.0**power)
             if self._ratio(at)[0] >= epsilon:
                 return at
@@ -367,6 +390,11 @@ def trapezoid(
 
     low, high = noise.reach(1e-18)
     span = (len(mass) + shift) * step + (high - low)
+    if span > _LARGEST_GRID * step:
+        raise InvalidInput(
+            f"Expected noise of a smaller scale than {noise.scale:g}: the answers reach over more "
+            f"than {_LARGEST_GRID:,} steps of {step:g}."
+        )
     wanted = max(500 * step / noise.scale, _USUAL_GRID * step / span)
     divisions = max(1, math.floor(min(wanted, _LARGEST_GRID * step / span)))
     width = step / divisions

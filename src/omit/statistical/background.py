@@ -381,10 +381,13 @@ def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], f
         yield composition, ways / total
 
 
-def empirical_interval(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def empirical_interval(
+    values: FloatArray, intervals: int = 1
+) -> tuple[FloatArray, FloatArray]:
     """Return an interval for the mean of draws in [0, 1], valid for any number of draws.
 
-    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`.
+    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`, or, if
+    several `intervals` have to hold together, at what leaves all of them that.
 
     Examples
     --------
@@ -396,6 +399,6 @@ def empirical_interval(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     if runs < 2:
         raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
     mean = values.mean(axis=0)
-    level = math.log(4 / (1 - CONFIDENCE))
+    level = math.log(4 * intervals / (1 - CONFIDENCE))
     spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs) + 7 * level / (3 * (runs - 1))
     return np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 1.0)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee, show_number
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Method: TypeAlias = Literal["exact", "upper bound", "simulated", "as printed"]
 Pair: TypeAlias = tuple[Any, Any]
-
-SMALLEST_POSITIVE = 5e-324
 
 
 @dataclass(frozen=True)

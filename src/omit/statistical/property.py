@@ -33,6 +33,7 @@ from omit.statistical.sums import sum_curve_of_groups
 _DEEPEST = 780.0
 # What the logarithms of binomial probabilities are wrong by at 10^8 entries, far out, with a margin.
 _LOG_ERROR = 3e-11
+_LARGEST_WINDOW = 10**7
 
 
 def property_curve(
@@ -197,6 +198,11 @@ def _log_window(trials: int, p: float) -> FloatArray:
     if trials == 0:
         return np.zeros(1)
     half = _DEEPEST / 3 + math.sqrt((_DEEPEST / 3) ** 2 + 2 * trials * p * (1 - p) * _DEEPEST)
+    if 2 * half > _LARGEST_WINDOW:
+        raise InvalidInput(
+            f"Expected fewer than {trials + 1:,} entries for continuous noise; discrete Gaussian "
+            "noise of the same scale is close to it."
+        )
     low = max(0, math.floor(trials * p - half))
     high = min(trials, math.ceil(trials * p + half))
     return log_pmf(np.arange(low, high + 1, dtype=np.int64), trials, p)

@@ -300,6 +300,11 @@ class WithReplacement(SamplingTechnique):
                 "There are too many ways to draw with replacement to list them; give a random "
                 "generator (rng) to estimate the average."
             )
+        if runs * self.size > _MOST_DRAWS:
+            raise InvalidInput(
+                f"Expected a smaller sample or fewer runs: {runs:,} runs of {self.size:,} draws are "
+                f"more than {_MOST_DRAWS:,}."
+            )
         drawn = 1 - (1 - 1 / n) ** self.size
         found = []
         for _ in range(runs):

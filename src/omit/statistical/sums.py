@@ -47,6 +47,7 @@ from omit.statistical.lattice import LatticeSum, Part, lattice_sum
 _WORTH_TILTING = 1e-7
 # One tilt serves thresholds within so many standard deviations of its mean.
 _REACH_OF_A_TILT = 2.0
+_LARGEST_STEP = 30.0
 _ALL_PAIRS_WORK = 3 * 10**8
 
 
@@ -250,6 +251,7 @@ def _sharpen(
             index
             for index in waiting
             if (epsilon[index] - first) / shift * spread <= _REACH_OF_A_TILT
+            and epsilon[index] - first <= _LARGEST_STEP
         ]
         for index in served:
             better = _tilted_delta(found, shift, float(epsilon[index]))
@@ -266,17 +268,15 @@ def _tilted_delta(found: LatticeSum, shift: int, epsilon: float) -> tuple[float,
     """
     up, still = shifted(found.mass, shift)
     factor = math.exp(epsilon - found.tilt * shift)
-    difference = up - factor * still
     places = np.arange(len(up))
-    clear = (up > 1e4 * found.point_error) & (still > 1e4 * found.point_error)
-    low = int(np.flatnonzero(clear)[0]) if clear.any() else 0
-    positive = np.flatnonzero(difference[low:] > 0)
-    if not len(positive):
+    # The ratio rises, so that all terms before one that is certainly negative are negative too.
+    negative = factor * (still - found.point_error) > up + found.point_error
+    if not negative.any():
         return 0.0, 1.0
-    begin = low + int(positive[0])
+    begin = int(np.flatnonzero(negative)[-1]) + 1
     # up[i] is the probability of the number start + i - shift.
     weights = np.exp(-found.tilt * (places[begin:] - begin))
-    total = float(np.maximum(difference[begin:], 0.0) @ weights)
+    total = float(np.maximum(up[begin:] - factor * still[begin:], 0.0) @ weights)
     exponent = found.log_moment - found.tilt * (found.start + begin - shift)
     size = abs(found.log_moment) + found.tilt * (found.start + begin)
     scale = math.exp(min(exponent, 700.0))
