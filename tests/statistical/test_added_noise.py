@@ -139,8 +139,8 @@ def test_extreme_epsilons_are_answered() -> None:
 def test_noise_too_large_to_compute_with_is_refused() -> None:
     with pytest.raises(InvalidInput, match="at most 1e\\+09 times"):
         property_curve(50, 0.5, 0.1, noise=added_noise("gaussian", 1e300))
+    law = Distribution([0, 1, 2], [0.5, 0.1, 0.4])
     with pytest.raises(InvalidInput, match="smaller scale"):
-        law = Distribution([0, 1, 2], [0.5, 0.1, 0.4])
         sum_curve(law, 30, 0.1, noise=added_noise("gaussian", 1e7))
     with pytest.raises(InvalidInput, match="discrete noise of a scale of at most"):
         DiscreteGaussian(1e9).part()

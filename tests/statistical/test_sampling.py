@@ -254,9 +254,7 @@ def test_a_secret_sample_keeps_its_digits_where_its_curve_ends(below: float) -> 
             ahead, behind = [mpmath.mpf(0), *binomial], [*binomial, mpmath.mpf(0)]
             return [one * a + (1 - one) * b for a, b in zip(ahead, behind, strict=True)]
 
-        exact = sum(
-            max(mpmath.mpf(0), a - grow * b) for a, b in zip(law(1), law(0), strict=True)
-        )
+        exact = sum(max(mpmath.mpf(0), a - grow * b) for a, b in zip(law(1), law(0), strict=True))
         curve = WithoutReplacement(size).secret_curve(n, p, epsilon)
         assert curve.lower[0] <= exact <= curve.delta[0]
         assert curve.delta[0] <= exact * (1 + 1e-8) + 1e-15

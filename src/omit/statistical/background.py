@@ -381,9 +381,7 @@ def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], f
         yield composition, ways / total
 
 
-def empirical_interval(
-    values: FloatArray, intervals: int = 1
-) -> tuple[FloatArray, FloatArray]:
+def empirical_interval(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
     """Return an interval for the mean of draws in [0, 1], valid for any number of draws.
 
     By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`, or, if

@@ -37,9 +37,7 @@ LARGEST_EPSILON = 700.0
 _VANISHING = -780.0
 
 
-def log_pmf(
-    count: IntArray, trials: int, success: float, *, failures: bool = False
-) -> FloatArray:
+def log_pmf(count: IntArray, trials: int, success: float, *, failures: bool = False) -> FloatArray:
     """Return the logarithm of binomial probabilities, by Loader's saddle-point expansion.
 
     The textbook form by logarithms of factorials loses all but seven digits at 10^8 trials.

@@ -196,13 +196,12 @@ def composition_bound(
         low = np.max([each[0] for each in bounds], axis=0)
         high = np.max([each[1] for each in bounds], axis=0)
         return PrivacyCurve(epsilons, high, low, (), "simulated", assumption, confidence=CONFIDENCE)
-    totals = [
-        sum(
-            blocks[place] / entries.n * engine.expected(group, place)
-            for place in range(len(blocks))
-        )
-        for group in groups
-    ]
+    totals = []
+    for group in groups:
+        total = np.zeros(len(epsilons))
+        for place, size in enumerate(blocks):
+            total += size / entries.n * engine.expected(group, place)
+        totals.append(total)
     return PrivacyCurve(
         epsilons,
         np.minimum(np.max(totals, axis=0) * (1 + _ROUNDING), 1.0),

@@ -16,7 +16,6 @@ import numpy as np
 
 from omit._numeric import FloatArray, as_array
 
-
 # Of a float that is far from infinite.
 _LARGEST_EXPONENT = 700.0
 
@@ -40,7 +39,7 @@ def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> 
 def _grown(mass: FloatArray, epsilon: float) -> FloatArray:
     """Return `e^epsilon mass`, where what is zero stays zero and what is too large is infinite."""
     if epsilon <= _LARGEST_EXPONENT:
-        return np.exp(epsilon) * mass
+        return as_array(np.exp(epsilon) * mass)
     # In two steps: e^epsilon alone may leave the range of floats. At twice the exponent whatever is
     # not zero is above 1, the smallest positive float too.
     half = np.exp(min(epsilon, 2 * _LARGEST_EXPONENT) / 2)

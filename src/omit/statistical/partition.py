@@ -383,4 +383,4 @@ def _different(
     begins = np.flatnonzero(np.diff(sorted_kind, prepend=-1))
     turn = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
     chosen = order[np.argsort(turn, kind="stable")][:size]
-    return records[rng.permutation(chosen)]
+    return np.asarray(records[rng.permutation(chosen)])

@@ -31,7 +31,7 @@ from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, two_dir
 from omit.statistical.sums import sum_curve_of_groups
 
 _DEEPEST = 780.0
-# What the logarithms of binomial probabilities are wrong by at 10^8 entries, far out, with a margin.
+# What logarithms of binomial probabilities are wrong by at 10^8 entries, far out, and a margin.
 _LOG_ERROR = 3e-11
 _LARGEST_WINDOW = 10**7
 
@@ -81,9 +81,7 @@ def property_curve(
         assumption += f"; {show_noise(noise)}"
     if isinstance(noise, DiscreteGaussian):
         parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
-        return sum_curve_of_groups(
-            parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption
-        )
+        return sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
     more, less = one_more(others, p, epsilons), one_less(others, p, epsilons)
     plain = two_directions(epsilons, more, less, 0.0, assumption, relative_error=RELATIVE_ERROR)
     if noise is None:

@@ -302,8 +302,8 @@ class WithReplacement(SamplingTechnique):
             )
         if runs * self.size > _MOST_DRAWS:
             raise InvalidInput(
-                f"Expected a smaller sample or fewer runs: {runs:,} runs of {self.size:,} draws are "
-                f"more than {_MOST_DRAWS:,}."
+                f"Expected a smaller sample or fewer runs: {runs:,} runs of {self.size:,} draws "
+                f"are more than {_MOST_DRAWS:,}."
             )
         drawn = 1 - (1 - 1 / n) ** self.size
         found = []
@@ -381,7 +381,8 @@ def mixture_delta(
     """
     grow = np.exp(np.minimum(epsilon, 700.0))
     excess = np.expm1(np.minimum(epsilon, 700.0))
-    lows, highs = [], []
+    lows: list[FloatArray] = []
+    highs: list[FloatArray] = []
     for divergence, (one, zero) in ((one_more, common), (one_less, common[::-1])):
         A, B = share - excess * one, grow * share + excess * zero
         # Each weight was rounded, and so were both terms.
