@@ -28,12 +28,17 @@ def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> 
     >>> hockey_stick(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([0.0, 1.0]))
     array([0.3, 0. ])
     """
-    return as_array(
-        [
-            np.maximum(first - _grown(second, float(each)), 0.0).sum()
-            for each in np.atleast_1d(epsilon)
-        ]
-    )
+    epsilons = np.atleast_1d(epsilon)
+    result = np.empty(len(epsilons))
+    # Terms that are not positive at one epsilon are not at any larger one.
+    for done, place in enumerate(np.argsort(epsilons, kind="stable"), start=1):
+        difference = first - _grown(second, float(epsilons[place]))
+        result[place] = np.maximum(difference, 0.0).sum()
+        if done < len(epsilons):
+            positive = difference > 0
+            if 4 * np.count_nonzero(positive) < 3 * len(positive):
+                first, second = first[positive], second[positive]
+    return result
 
 
 def _grown(mass: FloatArray, epsilon: float) -> FloatArray:

@@ -374,7 +374,11 @@ def _different(
     records: np.ndarray[Any, Any], size: int, rng: np.random.Generator
 ) -> np.ndarray[Any, Any]:
     """Return so many records, each kind about as often as any other, in random order."""
-    _, kind = np.unique(records, axis=0, return_inverse=True)
+    try:
+        _, kind = np.unique(records, axis=0 if records.ndim > 1 else None, return_inverse=True)
+    except TypeError:
+        # Records that cannot be sorted are taken as all different.
+        kind = np.arange(len(records))
     kind = kind.reshape(-1)
     shuffled = rng.permutation(len(records))
     # The first of every kind, then the second of every kind, and so on.
