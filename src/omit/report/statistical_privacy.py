@@ -73,7 +73,7 @@ def _curves(table: PrintedTable) -> Exhibit:
     draw_curves(axes, curves, logarithmic=True)
     axes.set_ylim(1e-6, 1)
     for each in table.epsilons:
-        axes.axvline(each, color="0.25", linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        axes.axvline(each, color="0.25", linewidth=1.2, linestyle=(0, (4, 3)), zorder=2.5)
     frame = pd.DataFrame(
         {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
     )
