@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
+SMALLEST_POSITIVE = 5e-324
+
 # Above this, e^epsilon - 1 and e^epsilon are the same floating-point number.
 _LARGE = 40.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,6 +118,37 @@ def test_the_paper_is_reproduced(omit_command: Omit) -> None:
 @pytest.mark.parametrize(
     "words",
     [
+        "curve property --n 50 --p 0.5 --noise gaussian:1 --epsilon 800",
+        "curve sum --n 50 --values 0:0.5,1:0.2,2:0.3 --noise gaussian:1 --epsilon 800",
+        "curve sum --n 50 --values 0:0.5,1:0.5 --noise gaussian:1 --epsilon 800",
+        "curve property --n 50 --p 0.5 --noise laplace:7 --epsilon 0.14285714285714282",
+        "curve property --n 50 --p 0.5 --noise gaussian:1e-300 --epsilon 0.1",
+        "curve property --n 50 --p 0.5 --noise discrete-gaussian:1e-200 --epsilon 0.1",
+    ],
+)
+def test_extreme_noise_and_epsilons_are_answered(omit_command: Omit, words: str) -> None:
+    run = omit_command(f"{words} --json")
+    assert (run.code, run.err) == (0, "")
+    [delta] = json.loads(run.out)["delta"]
+    without = omit_command(f"{re.sub('--noise [^ ]+', '', words)} --json")
+    assert 0 <= delta <= json.loads(without.out)["delta"][0] * (1 + 1e-9) + 1e-12
+
+
+def test_noise_on_one_group_is_noise_on_a_property_query(omit_command: Omit) -> None:
+    asked = "--noise gaussian:1 --epsilon 0 --epsilon 0.14 --json"
+    group = json.loads(omit_command(f"curve property --group 200:0.5 {asked}").out)
+    one = json.loads(omit_command(f"curve property --n 200 --p 0.5 {asked}").out)
+    assert group["delta"] == pytest.approx(one["delta"], rel=1e-7)
+
+
+def test_one_query_is_one_query(omit_command: Omit) -> None:
+    run = omit_command("partition plan --n 10 --queries 1 --epsilon 0.1")
+    assert run.out.startswith("1 query on 10 entries")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         "curve property --n 10 --p 0 --epsilon 0.1",
         "curve property --n 10 --p 1.5",
         "curve property --n 10 --p 0.5 --known 10",
@@ -147,6 +179,17 @@ def test_the_paper_is_reproduced(omit_command: Omit) -> None:
         "partition answer adult --column age --query mean --epsilon 0.1",
         "partition answer adult --column sex --query mean",
         "partition answer adult --column age --query mean --importance 1,2",
+        "partition answer adult --column age --query mean --seed -1",
+        "partition answer adult --column age --query share:>=nan",
+        "curve property --group 5:2",
+        "curve property --group=-5:0.5",
+        f"curve property --n 1{'0' * 400} --p 0.5",
+        "curve property --n 50 --p 0.5 --noise gaussian:1e300",
+        "curve property --n 50 --p 0.5 --noise discrete-gaussian:1e9",
+        "curve sum --n 50 --values 0:0.5,1:0.1,2:0.4 --noise gaussian:1e300",
+        "curve sum --n 100000000000000000000 --values 0:0.5,1:0.5",
+        "curve sample --n 1000 --p 0.5 --sample poisson:0.1 --seed -1",
+        "curve sample --n 1000000 --p 0.5 --sample with-replacement:100000",
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing_behind(

@@ -100,3 +100,24 @@ def test_beyond_the_range_of_floats_the_curve_stays_a_bound() -> None:
 def test_more_entries_than_can_be_summed_are_refused() -> None:
     with pytest.raises(InvalidInput, match="at most"):
         one_more(10**13, 0.5, np.array([0.1]))
+
+
+@pytest.mark.parametrize(
+    ("trials", "success", "epsilon"),
+    [
+        (10**12 - 1, 3e-16, 5.0),
+        (10**12 - 1, 1e-13, 0.5),
+        (10**8 - 1, 1e-8, 0.1),
+        (10**8 - 1, 1e-9, 2.0),
+        (10**6, 1e-7, 0.3),
+        (50, 1e-15, 1.0),
+    ],
+)
+def test_a_rare_property_keeps_its_digits_in_the_other_direction(
+    trials: int, success: float, epsilon: float
+) -> None:
+    # Failures have the probability 1 - success, which no float is close enough to.
+    with mpmath.workdps(60):
+        exact = _one_more_by_mpmath(trials, 1 - mpmath.mpf(success), epsilon)
+    found = float(one_less(trials, success, np.array([epsilon]))[0])
+    assert abs(found / float(exact) - 1) < 1e-11

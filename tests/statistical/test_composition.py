@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
 from omit.errors import InvalidInput, Refused
-from omit.statistical.background import Population
+from omit.statistical.background import Population, sampled_property_curve
 from omit.statistical.composition import (
     Analyst,
     Answers,
@@ -21,6 +23,7 @@ from omit.statistical.composition import (
     worst_of_class,
 )
 from omit.statistical.distribution import Distribution
+from omit.statistical.hockey import hockey_stick
 from omit.statistical.partition import Partition
 from omit.statistical.property import property_curve
 from omit.statistical.sums import sum_curve
@@ -129,8 +132,8 @@ CASES = {
 def test_the_theorem_holds_and_its_bound_is_computed_as_stated(name: str) -> None:
     laws, sizes, analyst = CASES[name]
     entries = _entries(list(laws))
-    bound = composition_bound(entries, sizes, analyst, EPSILONS, method="listed")
-    exact = exact_composition(entries, sizes, analyst, EPSILONS)
+    bound = composition_bound(entries, sizes, analyst, EPSILONS, critical=0, method="listed")
+    exact = exact_composition(entries, sizes, analyst, EPSILONS, critical=0)
     for place, epsilon in enumerate(EPSILONS):
         truth = _truth(list(laws), sizes, analyst, epsilon)
         assert exact.delta[place] == pytest.approx(truth, abs=1e-11)
@@ -187,7 +190,7 @@ def test_theorem_5_2_for_groups_is_the_engine_s() -> None:
     population = Population([(2, 0.2), (4, 0.7)])
     sizes = [2, 3]
     found = Partition(6, (2, 3)).groups_bound(population, EPSILONS, critical=0)
-    engine = composition_bound(_entries(laws), sizes, ask(ONES, ONES), EPSILONS)
+    engine = composition_bound(_entries(laws), sizes, ask(ONES, ONES), EPSILONS, critical=0)
     assert found.delta == pytest.approx(engine.delta, rel=1e-8)
 
 
@@ -322,3 +325,117 @@ def test_bad_input_is_one_sentence(attempt) -> None:  # type: ignore[no-untyped-
     with pytest.raises(InvalidInput) as caught:
         attempt()
     assert "\n" not in str(caught.value)
+
+
+def test_a_certain_event_stays_certain_at_every_epsilon() -> None:
+    epsilons = [1.0, 700.0, 709.0, 710.0, 750.0, 2_000.0]
+    pair = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    assert hockey_stick(*pair, np.array(epsilons)).tolist() == [1.0] * 6
+    coins = Entries([(2, {0: 0.5, 1: 0.5})])
+    count = ScoreQuery("ones", {0: 0, 1: 1})
+    # Each block has one entry; which answer is the critical one's is a secret.
+    assert composition_bound(coins, [1, 1], ask(count, count), epsilons).delta.tolist() == [1.0] * 6
+    assert worst_of_class(coins, [1, 1], [count], epsilons).delta.tolist() == [1.0] * 6
+    exact = exact_composition(coins, [1, 1], ask(count, count), epsilons)
+    assert exact.delta == pytest.approx([0.5] * 6, abs=1e-11)
+
+
+def test_what_is_too_small_for_one_factor_is_multiplied_in_two() -> None:
+    first, second = np.array([1.0]), np.array([1e-320])
+    with mpmath.workdps(30):
+        exact = 1 - mpmath.exp(720) * mpmath.mpf(float(second[0]))
+    assert hockey_stick(first, second, np.array([720.0]))[0] == pytest.approx(float(exact), 1e-12)
+    assert hockey_stick(first, second, np.array([800.0]))[0] == 0
+
+
+def test_rare_answers_are_not_lost_in_rounding_at_large_epsilon() -> None:
+    law = {"a": Fraction(1, 2), "b": Fraction(1, 2) - Fraction(1, 10**9), "c": Fraction(1, 10**9)}
+    scores: dict[object, int] = {"a": 0, "b": 11, "c": 5}
+    total: dict[int, Fraction] = {0: Fraction(1)}
+    for _ in range(7):
+        following: dict[int, Fraction] = {}
+        for answer, weight in total.items():
+            for value, chance in law.items():
+                key = answer + scores[value]
+                following[key] = following.get(key, Fraction(0)) + weight * chance
+        total = following
+    epsilons = [20.0, 30.0, 40.0]
+    found = exact_composition(
+        Entries([(8, {value: float(chance) for value, chance in law.items()})]),
+        [8],
+        ask(ScoreQuery("rare", scores)),
+        epsilons,
+    )
+    for place, epsilon in enumerate(epsilons):
+        with mpmath.workdps(50):
+            grow = mpmath.exp(epsilon)
+
+            def after(value: object, answer: int) -> mpmath.mpf:
+                chance = total.get(answer - scores[value], Fraction(0))
+                return mpmath.mpf(chance.numerator) / chance.denominator
+
+            truth = max(
+                sum(
+                    max(mpmath.mpf(0), after(v, answer) - grow * after(w, answer))
+                    for answer in range(100)
+                )
+                for v in scores
+                for w in scores
+            )
+        assert found.lower[place] <= truth <= found.delta[place]
+        assert found.delta[place] == pytest.approx(float(truth), abs=1e-11)
+
+
+def test_the_critical_entry_is_in_the_worst_group_unless_named() -> None:
+    entries = Entries([(1, {0: 0.01, 1: 0.99}), (4, {0: 0.5, 1: 0.5})])
+    count = ScoreQuery("ones", {0: 0, 1: 1})
+    asked, groups = ask(count, count), (0, 1, None)
+    for curves in (
+        [composition_bound(entries, [3, 2], asked, [0.1], critical=each) for each in groups],
+        [exact_composition(entries, [3, 2], asked, [0.1], critical=each) for each in groups],
+        [worst_of_class(entries, [3, 2], [count], [0.1], critical=each) for each in groups],
+    ):
+        assert curves[2].delta == max(curves[0].delta, curves[1].delta)
+        assert curves[0].delta < curves[1].delta
+        assert "the critical one in group 1" in curves[1].assumption
+        assert "the critical one in any group" in curves[2].assumption
+
+
+def test_scores_and_runs_are_checked_in_one_sentence() -> None:
+    coins = Entries([(2, {0: 0.5, 1: 0.5})])
+    with pytest.raises(InvalidInput, match="no score for 1"):
+        worst_of_class(coins, [1, 1], [ScoreQuery("half", {0: 0})], [1.0])
+    for score in (float("nan"), "a", 0.5):
+        with pytest.raises(InvalidInput, match="score"):
+            ScoreQuery("bad", {0: score})  # type: ignore[dict-item]
+    asked, rng = ask(ONES, ONES), np.random.default_rng(0)
+    with pytest.raises(InvalidInput, match="at least two runs"):
+        composition_bound(coins, [1, 1], asked, [0.1], method="simulated", runs=1, rng=rng)
+
+
+def test_a_query_that_looks_at_one_record_is_refused_even_if_the_first_records_are_equal() -> None:
+    partition = Partition(100, (50, 50))
+    records = [0] * 50 + [1] * 50
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        with pytest.raises(Refused, match="depends on the order"):
+            partition.answer(records, [lambda r: r[0], lambda r: r[3]], rng)
+        with pytest.raises(Refused, match="depends on the order"):
+            partition.answer_adaptively(records, lambda _: lambda r: r[0], rng)
+    # One record in a hundred differs: blocks rarely hold it, the records tried always do.
+    rare = [0.0] * 99 + [1.0]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        with pytest.raises(Refused, match="depends on the order"):
+            partition.answer(rare, [lambda r: r @ np.arange(50), np.sum], rng)
+
+
+def test_a_curve_as_printed_is_neither_a_guarantee_nor_part_of_one() -> None:
+    printed = sampled_property_curve(
+        12, 0.5, 6, 0.1, known=11, average="published", conditional=True
+    )
+    assert printed.method == "as printed"
+    with pytest.raises(InvalidInput, match="as printed"):
+        printed.guarantee(0.1)
+    with pytest.raises(InvalidInput, match="as printed"):
+        Partition(12, (6, 6)).bound([printed, printed])

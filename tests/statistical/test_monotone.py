@@ -70,3 +70,12 @@ def test_a_monotone_query_without_rising_ratio_needs_all_pairs() -> None:
 def test_what_is_not_monotone_is_refused(attempt) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidInput):
         attempt()
+
+
+def test_small_probabilities_do_not_hide_a_falling_ratio() -> None:
+    # Products of two of these vanish, and zero is not less than zero.
+    tiny = 1e-200
+    laws = np.array([[1 - 3 * tiny, 2 * tiny, tiny], [1 - 3 * tiny, tiny, 2 * tiny]])
+    assert has_monotone_ratio(np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3]]))
+    assert not has_monotone_ratio(laws)
+    assert not has_monotone_ratio(laws[::-1])

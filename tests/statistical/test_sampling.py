@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -236,3 +237,31 @@ def test_the_interval_covers_more_often_than_it_says() -> None:
 def test_bad_input_is_refused(attempt) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidInput):
         attempt()
+
+
+@pytest.mark.parametrize("below", [4e-14, 1e-12, 1e-9, 1e-3])
+def test_a_secret_sample_keeps_its_digits_where_its_curve_ends(below: float) -> None:
+    # At ln(1 + share / ((1 - share) p)) = ln 4 the weight of the critical entry is used up.
+    n, size, p = 5, 3, 0.5
+    epsilon = float(np.log(4.0)) - below
+    with mpmath.workdps(60):
+        grow, half = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(1) / 2
+        used = mpmath.mpf(size) / n
+        binomial = [mpmath.binomial(size - 1, k) * half ** (size - 1) for k in range(size)]
+
+        def law(value: int) -> list[mpmath.mpf]:
+            one = used * value + (1 - used) * half
+            ahead, behind = [mpmath.mpf(0), *binomial], [*binomial, mpmath.mpf(0)]
+            return [one * a + (1 - one) * b for a, b in zip(ahead, behind, strict=True)]
+
+        exact = sum(max(mpmath.mpf(0), a - grow * b) for a, b in zip(law(1), law(0), strict=True))
+        curve = WithoutReplacement(size).secret_curve(n, p, epsilon)
+        assert curve.lower[0] <= exact <= curve.delta[0]
+        assert curve.delta[0] <= exact * (1 + 1e-8) + 1e-15
+
+
+def test_simulated_draws_with_replacement_are_not_endless() -> None:
+    with pytest.raises(InvalidInput, match="fewer runs"):
+        WithReplacement(100_000).curve(10**6, 0.5, 0.1, rng=np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="at least two runs"):
+        WithReplacement(50).curve(100, 0.5, 0.1, rng=np.random.default_rng(0), runs=1)

@@ -10,7 +10,7 @@ from omit.statistical.added_noise import DiscreteGaussian, added_noise
 from omit.statistical.distribution import Distribution
 from omit.statistical.hockey import by_threshold, envelope, hockey_stick, shifted
 from omit.statistical.lattice import Part, lattice_sum
-from omit.statistical.property import property_curve
+from omit.statistical.property import grouped_property_curve, property_curve
 from omit.statistical.sums import sum_curve, sum_curve_of_groups
 from tests.statistical.enumeration import answers_given, divergence, exactly, worst
 
@@ -166,3 +166,42 @@ def test_an_entry_among_known_ones_is_protected_by_noise_only() -> None:
     noisy = sum_curve(law, 5, [0.5, 1.0], known=4, noise=added_noise("laplace", 2.0))
     assert noisy.delta[0] > 0
     assert noisy.delta[1] == 0.0, "the values differ by 2, so this is 1-DP"
+
+
+def test_a_law_of_many_small_convex_bends_is_not_log_concave() -> None:
+    # Each bend is below 1e-13, but together they lift the ends by 5e-9.
+    places = np.arange(1_001)
+    weights = np.exp(2e-14 * (places - 500.0) ** 2)
+    assert not Distribution(places, weights / weights.sum()).is_log_concave
+    # Ties that rounding breaks still count: a geometric law, and a uniform one.
+    for ratio in (0.3, 0.99, 1.0):
+        weights = ratio ** places[:300].astype(float)
+        assert Distribution(places[:300], weights / weights.sum()).is_log_concave
+    bump = np.exp(-((places - 500.0) ** 2) / 1e5)
+    assert Distribution(places, bump / bump.sum()).is_log_concave
+
+
+@pytest.mark.parametrize("unit", [1e-13, 1.5e-12, 1.0, 1e9])
+def test_the_unit_of_the_values_does_not_matter(unit: float) -> None:
+    for values in ([0, 1], [0, 2, 3], [0, 1, 2]):
+        weights = [0.3, 0.7] if len(values) == 2 else [0.3, 0.3, 0.4]
+        plain = sum_curve(Distribution(values, weights), 10, EPSILONS)
+        scaled = sum_curve(Distribution(np.array(values) * unit, weights), 10, EPSILONS)
+        assert scaled.delta == pytest.approx(plain.delta, rel=1e-12)
+
+
+def test_more_entries_than_can_be_computed_with_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="at most 1,000,000,000,000 entries"):
+        sum_curve(Distribution([0, 1], [0.5, 0.5]), 10**20, 0.1)
+    with pytest.raises(InvalidInput, match="fewer entries or coarser values"):
+        sum_curve(Distribution([0, 1, 1000], [0.3, 0.3, 0.4]), 10**12, 0.1)
+    with pytest.raises(InvalidInput, match="known=-5"):
+        grouped_property_curve([(5, 0.5)], 0.1, known=-5)
+
+
+def test_sums_of_coins_are_property_queries_however_large_epsilon_is() -> None:
+    epsilons = [3.0, 40.0, 100.0, 600.0, 750.0, 1_000.0]
+    for n in (2, 50, 1_000):
+        one = property_curve(n, 0.03, epsilons)
+        group = grouped_property_curve([(n, 0.03)], epsilons)
+        assert group.delta == pytest.approx(one.delta, rel=1e-6)

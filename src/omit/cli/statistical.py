@@ -10,6 +10,8 @@ import typer
 from omit.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from omit.statistical.added_noise import AddedNoise
     from omit.statistical.distribution import Distribution
     from omit.statistical.guarantee import PrivacyCurve
@@ -68,6 +70,7 @@ def property_(
     import math
 
     from omit.errors import InvalidInput
+    from omit.statistical.distribution import checked_entries
     from omit.statistical.property import grouped_property_curve, property_curve
 
     added = _noise(noise)
@@ -91,6 +94,7 @@ def property_(
     else:
         if n is None or p is None:
             raise InvalidInput("Expected --n and --p, or --group SIZE:P.")
+        n, known = checked_entries(n, known)
         unknown = max(n - 1 - known, 1)
         spread = math.sqrt(max(unknown * p * (1 - p), 1e-12)) if 0 < p < 1 else 1.0
         figure_at, shown_at = _epsilons(epsilon, spread, added)
@@ -129,8 +133,10 @@ def sum_(
     """The sum of independent entries with a known distribution over numbers."""
     import math
 
+    from omit.statistical.distribution import checked_entries
     from omit.statistical.sums import sum_curve
 
+    n, known = checked_entries(n, known)
     law, added = _distribution(values, distribution), _noise(noise)
     if not (no_figure or json):
         _require_figure(output)
@@ -163,8 +169,6 @@ def sample(
     json: Json = False,
 ) -> None:
     """A property query on a sample: if the adversary learns who was drawn, and if not."""
-    import numpy as np
-
     from omit.errors import InvalidInput
     from omit.statistical.sampling import (
         Poisson,
@@ -192,11 +196,14 @@ def sample(
             f"got {technique!r}."
         ) from error
     at = epsilon or [0.01, 0.1, 0.5, 1.0]
+    rng = _rng(seed)
     with progress_bar("averaging over samples", None):
-        public = way.curve(n, p, at, known=known, rng=np.random.default_rng(seed))
-        columns = {"δ, sample public": public}
-        if known == 0:
-            columns["δ, sample secret"] = way.secret_curve(n, p, at)
+        # The secret curve first: where it is refused, it is refused at once.
+        secret = way.secret_curve(n, p, at) if known == 0 else None
+        public = way.curve(n, p, at, known=known, rng=rng)
+    columns = {"δ, sample public": public}
+    if secret is not None:
+        columns["δ, sample secret"] = secret
     if json:
         content = {name: _as_json(each) for name, each in columns.items()}
         typer.echo(json_format.dumps({"command": "curve sample", **content}))
@@ -297,13 +304,13 @@ def answer(
     weights = _numbers("importance", importance) if importance else (1.0,) * len(query)
     if len(weights) != len(query):
         raise InvalidInput(f"Expected one importance for each of {len(query)} queries.")
+    rng = _rng(seed)
     data = read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
     if data.is_text:
         raise InvalidInput(f"Expected a column of numbers, {column!r} has categories.")
     # The order of the records is not kept by the column, and the partition draws its own.
     records = np.repeat(data.values.astype(np.float64), data.counts)
     blocks = Partition.by_importance(len(records), weights, chances)
-    rng = np.random.default_rng(seed)
     answers = blocks.answer(records, functions, rng)
     promise = None
     if epsilon is not None:
@@ -350,14 +357,26 @@ def _noise(text: str | None) -> "AddedNoise | None":
     return added_noise(kind, _validate.finite("scale", number))  # type: ignore[arg-type]
 
 
+def _rng(seed: int | None) -> "Generator":
+    import numpy as np
+
+    from omit.errors import InvalidInput
+
+    if seed is not None and seed < 0:
+        raise InvalidInput(f"Expected seed={seed} to be at least 0.")
+    return np.random.default_rng(seed)
+
+
 def _group(text: str) -> tuple[int, float]:
     from omit.errors import InvalidInput
+    from omit.statistical.distribution import checked_entries, property_probability
 
     try:
         size, chance = text.split(":")
-        return int(size), float(chance)
+        number, probability = int(size), float(chance)
     except ValueError as error:
         raise InvalidInput(f"Expected --group SIZE:P, got {text!r}.") from error
+    return checked_entries(number, 0)[0], property_probability(probability)
 
 
 def _numbers(name: str, text: str) -> tuple[float, ...]:
@@ -411,7 +430,7 @@ def _query(text: str) -> Any:
     ):
         if text.startswith(f"share:{sign}"):
             limit = _numbers("query", text.removeprefix(f"share:{sign}"))
-            if len(limit) == 1:
+            if len(limit) == 1 and not np.isnan(limit[0]):
                 return lambda block, c=compare, x=limit[0]: float(np.mean(c(block, x)))
     raise InvalidInput(
         f"Expected query={text!r} to be mean, sum, median, share:>=X, share:<=X or share:=X; "
@@ -541,7 +560,8 @@ def _show_plan(found: "Plan") -> None:
     from collections import Counter
 
     count = len(found.partition.sizes)
-    title = f"{count:,} queries on {found.partition.n:,} entries, ε = {found.epsilon:g}"
+    asked = "1 query" if count == 1 else f"{count:,} queries"
+    title = f"{asked} on {found.partition.n:,} entries, ε = {found.epsilon:g}"
     kinds = Counter(
         zip(found.partition.sizes, found.probabilities, found.standard_errors, strict=True)
     )

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._numeric import FloatArray, expm1_ratio, log_mix
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix
 from omit.data.casting import show_records
 from omit.data.column import Column
 from omit.data.points import Points
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 _ALMOST_ZERO = 1e-9
 # Below this the factor of delta is its limit at zero, to all digits.
 _TINY = 1e-150
-SMALLEST_POSITIVE = 5e-324
 
 
 class PrivacyFloor(NamedTuple):

@@ -150,7 +150,7 @@ def cell_frame(every: Sequence[Cell]) -> pd.DataFrame:
             "δ found": [f"{cell.found.theorem:.6f}" for cell in every],
             "δ exact": [f"{cell.found.exact:.4g}" for cell in every],
             "#DP printed": [cell.printed_dp for cell in every],
-            "formula": [f"{cell.dp_value:.2f} {_SIGNS[cell.dp_match]}" for cell in every],
+            "formula": [f"{cell.dp_value:.2f}\u00a0{_SIGNS[cell.dp_match]}" for cell in every],
             "#DP exact": [exact_dp(cell)[0] for cell in every],
             "#DP exact, δ exact": [exact_dp(cell)[1] for cell in every],
         }

@@ -25,9 +25,9 @@ from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.binomial import RELATIVE_ERROR, one_less, one_more
-from omit.statistical.distribution import Distribution, property_probability
+from omit.statistical.distribution import Distribution, checked_entries, property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
-from omit.statistical.property import checked_entries, describe
+from omit.statistical.property import describe
 from omit.statistical.sums import sum_curve_of_groups
 
 Average: TypeAlias = Literal["exact", "threshold", "published"]
@@ -138,6 +138,8 @@ def sampled_property_curve(
     exact = average == "exact" and bool((high - low <= 1e-6 * high + 1e-15).all())
     text = f"{describe(n, p, known)}; {size:,} entries drawn without replacement"
     method: Method = "exact" if exact else "upper bound"
+    if average == "published":
+        method = "as printed"
     return curve_of(epsilons, share * low, share * high, method, text)
 
 
@@ -379,10 +381,11 @@ def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], f
         yield composition, ways / total
 
 
-def empirical_interval(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def empirical_interval(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
     """Return an interval for the mean of draws in [0, 1], valid for any number of draws.
 
-    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`.
+    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`, or, if
+    several `intervals` have to hold together, at what leaves all of them that.
 
     Examples
     --------
@@ -391,7 +394,9 @@ def empirical_interval(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     (True, 0.028)
     """
     runs = len(values)
+    if runs < 2:
+        raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
     mean = values.mean(axis=0)
-    level = math.log(4 / (1 - CONFIDENCE))
+    level = math.log(4 * intervals / (1 - CONFIDENCE))
     spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs) + 7 * level / (3 * (runs - 1))
     return np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 1.0)

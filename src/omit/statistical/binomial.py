@@ -37,7 +37,7 @@ LARGEST_EPSILON = 700.0
 _VANISHING = -780.0
 
 
-def log_pmf(count: IntArray, trials: int, success: float) -> FloatArray:
+def log_pmf(count: IntArray, trials: int, success: float, *, failures: bool = False) -> FloatArray:
     """Return the logarithm of binomial probabilities, by Loader's saddle-point expansion.
 
     The textbook form by logarithms of factorials loses all but seven digits at 10^8 trials.
@@ -50,6 +50,8 @@ def log_pmf(count: IntArray, trials: int, success: float) -> FloatArray:
         At least 0.
     success : float
         Probability of success, in (0, 1).
+    failures : bool
+        Count failures instead: `1 - success` has too few digits where `success` is small.
 
     References
     ----------
@@ -62,21 +64,28 @@ def log_pmf(count: IntArray, trials: int, success: float) -> FloatArray:
     """
     result = np.empty(len(count))
     first, last = count == 0, count == trials
-    result[first] = trials * math.log1p(-success)
-    result[last] = trials * math.log(success)
+    log_success, log_failure = _logs(success, failures)
+    result[first] = trials * log_failure
+    result[last] = trials * log_success
     inside = ~(first | last)
     successes = count[inside].astype(np.float64)
-    failures = trials - successes
-    share = Fraction(success)
+    others = trials - successes
+    share = 1 - Fraction(success) if failures else Fraction(success)
     result[inside] = (
         _stirling_error(np.array([float(trials)]))[0]
         - _stirling_error(successes)
-        - _stirling_error(failures)
+        - _stirling_error(others)
         - _deviance(successes, trials * share)
-        - _deviance(failures, trials * (1 - share))
-        - 0.5 * np.log(2 * math.pi * successes * (failures / trials))
+        - _deviance(others, trials * (1 - share))
+        - 0.5 * np.log(2 * math.pi * successes * (others / trials))
     )
     return result
+
+
+def _logs(success: float, failures: bool) -> tuple[float, float]:
+    """Return the logarithms of the probabilities of what is counted and what is not."""
+    both = math.log(success), math.log1p(-success)
+    return both[::-1] if failures else both
 
 
 def _stirling_error(x: FloatArray) -> FloatArray:
@@ -121,48 +130,7 @@ def one_more(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
     >>> one_more(1, 0.25, np.array([0.0, 2.0]))     # 1, 2 against 0, 1, each 3 : 1
     array([0.75, 0.25])
     """
-    epsilon = np.minimum(as_array(epsilon), LARGEST_EPSILON)
-    if trials > LARGEST_TRIALS:
-        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {trials:,}.")
-    if trials == 0:
-        return np.ones_like(epsilon)
-    log_odds = math.log(success) - math.log1p(-success)
-    # Summands are positive from here on: the share of successes of the tilted distribution.
-    with np.errstate(over="ignore"):
-        share = 1 / (1 + np.exp(-(epsilon + log_odds)))
-    start = np.minimum(np.floor((trials + 1) * share), trials).astype(np.int64)
-    first, last = int(start.min()), _last_visible(trials, success, int(start.min()))
-    if last < first:
-        return np.zeros_like(epsilon)
-    count = np.arange(first, last + 1, dtype=np.int64)
-    mass = np.exp(log_pmf(count, trials, success))
-    tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
-    below = math.exp(log_odds) * (trials + 1.0) / ((count + 1.0) * (count + 2.0))
-    curvature = np.append(np.cumsum((below * tail[1:])[::-1])[::-1], 0.0)
-    index = np.minimum(start - first, len(count))
-    with np.errstate(divide="ignore"):
-        log_ratio = log_odds + np.log((trials - start) / (start + 1.0))
-    edge = np.maximum(-np.expm1(epsilon + log_ratio), 0.0)
-    return as_array(edge * tail[index] + np.exp(epsilon) * curvature[index])
-
-
-def _last_visible(trials: int, success: float, first: int) -> int:
-    """Return the largest count, at least `first`, whose probability is not lost below floats."""
-
-    def visible(count: int) -> bool:
-        return bool(log_pmf(np.array([count]), trials, success)[0] > _VANISHING)
-
-    # Beyond the mean probabilities fall, so that bisection finds where they vanish.
-    lower = max(first, min(trials, math.floor((trials + 1) * success)))
-    if visible(trials):
-        return trials
-    if not visible(lower):
-        return first - 1
-    upper = trials
-    while upper - lower > 1:
-        middle = (lower + upper) // 2
-        lower, upper = (middle, upper) if visible(middle) else (lower, middle)
-    return lower
+    return _one_more(trials, success, epsilon, failures=False)
 
 
 def one_less(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
@@ -173,4 +141,56 @@ def one_less(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
     >>> one_less(1, 0.25, np.array([0.0, 2.0]))
     array([0.75, 0.75])
     """
-    return one_more(trials, 1 - success, epsilon)
+    return _one_more(trials, success, epsilon, failures=True)
+
+
+def _one_more(trials: int, success: float, epsilon: FloatArray, *, failures: bool) -> FloatArray:
+    epsilon = np.minimum(as_array(epsilon), LARGEST_EPSILON)
+    if trials > LARGEST_TRIALS:
+        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {trials:,}.")
+    if trials == 0:
+        return np.ones_like(epsilon)
+    log_success, log_failure = _logs(success, failures)
+    log_odds = log_success - log_failure
+    # Summands are positive from here on: the share of successes of the tilted distribution. The
+    # smaller share of the two is the one with more digits.
+    with np.errstate(over="ignore"):
+        share = 1 / (1 + np.exp(np.abs(epsilon + log_odds)))
+    rare = (trials + 1) * share
+    start = np.where(epsilon + log_odds > 0, trials + 1 - np.ceil(rare), np.floor(rare))
+    start = np.minimum(start, trials).astype(np.int64)
+    first = int(start.min())
+    last = _last_visible(trials, success, first, failures)
+    if last < first:
+        return np.zeros_like(epsilon)
+    count = np.arange(first, last + 1, dtype=np.int64)
+    mass = np.exp(log_pmf(count, trials, success, failures=failures))
+    tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+    below = math.exp(log_odds) * (trials + 1.0) / ((count + 1.0) * (count + 2.0))
+    curvature = np.append(np.cumsum((below * tail[1:])[::-1])[::-1], 0.0)
+    index = np.minimum(start - first, len(count))
+    with np.errstate(divide="ignore"):
+        log_ratio = log_odds + np.log((trials - start) / (start + 1.0))
+    edge = np.maximum(-np.expm1(epsilon + log_ratio), 0.0)
+    return as_array(edge * tail[index] + np.exp(epsilon) * curvature[index])
+
+
+def _last_visible(trials: int, success: float, first: int, failures: bool) -> int:
+    """Return the largest count, at least `first`, whose probability is not lost below floats."""
+
+    def visible(count: int) -> bool:
+        log = log_pmf(np.array([count]), trials, success, failures=failures)
+        return bool(log[0] > _VANISHING)
+
+    # Beyond the mean probabilities fall, so that bisection finds where they vanish.
+    mode = math.floor((trials + 1) * (1 - success if failures else success))
+    lower = max(first, min(trials, mode))
+    if visible(trials):
+        return trials
+    if not visible(lower):
+        return first - 1
+    upper = trials
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        lower, upper = (middle, upper) if visible(middle) else (lower, middle)
+    return lower

@@ -31,13 +31,17 @@ from omit.errors import InvalidInput
 from omit.statistical.background import CONFIDENCE, count_draws, draws, empirical_interval
 from omit.statistical.distribution import SUM_TOLERANCE
 from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons
-from omit.statistical.hockey import hockey_stick
+from omit.statistical.hockey import hockey_stick, shifted
 from omit.statistical.lattice import Part, lattice_sum
 
 Answers: TypeAlias = tuple[int, ...]
 Drawn: TypeAlias = tuple[int, ...]
 
 _MOST_STATES = 200_000
+# Laws that are not longer are summed value by value, without a transform and its absolute error.
+_DIRECT_LENGTH = 4_000
+# Relative: thousands of products and sums of positive numbers.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, init=False)
@@ -62,7 +66,7 @@ class ScoreQuery:
 
     def __init__(self, name: str, scores: Mapping[object, int]) -> None:
         for value, score in scores.items():
-            if score != int(score):
+            if _validate.finite(f"the score of {value!r}", score) != int(score):
                 raise InvalidInput(f"Expected the score {score} of {value!r} to be a whole number.")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "_scores", tuple((v, int(s)) for v, s in scores.items()))
@@ -135,7 +139,7 @@ def composition_bound(
     analyst: Analyst,
     epsilon: ArrayLike,
     *,
-    critical: int = 0,
+    critical: int | None = None,
     method: Literal["auto", "listed", "simulated"] = "auto",
     runs: int = 1_000,
     rng: np.random.Generator | None = None,
@@ -152,8 +156,8 @@ def composition_bound(
         From the answers so far to the next query.
     epsilon : array
         Where to evaluate.
-    critical : int
-        The group of the critical entry.
+    critical : int, optional
+        The group of the critical entry; the worst one if not given.
     method : {"auto", "listed", "simulated"}
         List all draws and answers, or simulate them; "auto" lists if these are few.
     runs, rng
@@ -167,27 +171,40 @@ def composition_bound(
     array([0.36185364])
     """
     blocks = checked_blocks(sizes, entries.n)
-    _check_critical(entries, critical)
     epsilons = ascending_epsilons(epsilon)
     engine = _Engine(entries, blocks, analyst, epsilons)
-    assumption = f"{entries.n:,} independent entries, a secret random partition into blocks of " + (
-        ", ".join(f"{size:,}" for size in blocks)
+    groups = _critical_groups(entries, critical)
+    assumption = (
+        f"{_describe(entries, critical)}, a secret random partition into blocks of "
+        + ", ".join(f"{size:,}" for size in blocks)
     )
-    if method == "simulated" or (method == "auto" and not engine.is_small(critical)):
+    if method == "simulated" or (
+        method == "auto" and not all(engine.is_small(group) for group in groups)
+    ):
         if rng is None:
             raise InvalidInput(
                 "There are too many draws and answers to list; give a random generator (rng) to "
                 "estimate the bound, or use worst_of_class."
             )
-        found = np.array([engine.simulate(critical, rng) for _ in range(runs)])
-        low, high = empirical_interval(found)
+        # Each interval holds with a confidence that leaves all of them together the one stated.
+        bounds = [
+            empirical_interval(
+                np.array([engine.simulate(group, rng) for _ in range(runs)]), intervals=len(groups)
+            )
+            for group in groups
+        ]
+        low = np.max([each[0] for each in bounds], axis=0)
+        high = np.max([each[1] for each in bounds], axis=0)
         return PrivacyCurve(epsilons, high, low, (), "simulated", assumption, confidence=CONFIDENCE)
-    total = np.zeros(len(epsilons))
-    for place in range(len(blocks)):
-        total += blocks[place] / entries.n * engine.expected(critical, place)
+    totals = []
+    for group in groups:
+        total = np.zeros(len(epsilons))
+        for place, size in enumerate(blocks):
+            total += size / entries.n * engine.expected(group, place)
+        totals.append(total)
     return PrivacyCurve(
         epsilons,
-        np.minimum(total, 1.0),
+        np.minimum(np.max(totals, axis=0) * (1 + _ROUNDING), 1.0),
         np.zeros(len(epsilons)),
         (),
         "upper bound",
@@ -201,7 +218,7 @@ def worst_of_class(
     queries: Sequence[ScoreQuery],
     epsilon: ArrayLike,
     *,
-    critical: int = 0,
+    critical: int | None = None,
 ) -> PrivacyCurve:
     """Return a bound for every analyst who asks queries of a declared class only.
 
@@ -217,24 +234,28 @@ def worst_of_class(
     if not queries:
         raise InvalidInput("Expected at least one query in the class.")
     blocks = checked_blocks(sizes, entries.n)
-    _check_critical(entries, critical)
     epsilons = ascending_epsilons(epsilon)
     engine = _Engine(entries, blocks, ask(*queries), epsilons)
-    others = engine.others(critical)
-    total = np.zeros(len(epsilons))
-    for size in blocks:
-        if count_draws(others, size - 1) > _MOST_STATES:
-            raise InvalidInput("There are too many ways to draw a block from these groups.")
-        for drawn, weight in draws(others, size - 1):
-            curves = [engine.delta(query, drawn) for query in queries]
-            total += size / entries.n * weight * np.max(curves, axis=0)
+    for query in queries:
+        engine.require_scores(query)
+    totals = []
+    for group in _critical_groups(entries, critical):
+        others = engine.others(group)
+        total = np.zeros(len(epsilons))
+        for size in blocks:
+            if count_draws(others, size - 1) > _MOST_STATES:
+                raise InvalidInput("There are too many ways to draw a block from these groups.")
+            for drawn, weight in draws(others, size - 1):
+                curves = [engine.delta(query, drawn) for query in queries]
+                total += size / entries.n * weight * np.max(curves, axis=0)
+        totals.append(total)
     return PrivacyCurve(
         epsilons,
-        np.minimum(total, 1.0),
+        np.minimum(np.max(totals, axis=0) * (1 + _ROUNDING), 1.0),
         np.zeros(len(epsilons)),
         (),
         "upper bound",
-        f"{entries.n:,} independent entries, a secret random partition, and any analyst who asks "
+        f"{_describe(entries, critical)}, a secret random partition, and any analyst who asks "
         f"only: {', '.join(query.name for query in queries)}",
     )
 
@@ -245,7 +266,7 @@ def exact_composition(
     analyst: Analyst,
     epsilon: ArrayLike,
     *,
-    critical: int = 0,
+    critical: int | None = None,
 ) -> PrivacyCurve:
     """Return the exact curve of all answers together, by listing draws and answers.
 
@@ -262,30 +283,32 @@ def exact_composition(
     array([0.24960971])
     """
     blocks = checked_blocks(sizes, entries.n)
-    _check_critical(entries, critical)
     epsilons = ascending_epsilons(epsilon)
     engine = _Engine(entries, blocks, analyst, epsilons)
-    if not engine.is_small(critical):
-        raise InvalidInput("There are too many draws and answers to list them.")
-    laws = engine.answer_laws(critical)
-    answers = sorted({answer for law in laws.values() for answer in law})
-    table = {
-        value: np.array([law.get(answer, 0.0) for answer in answers]) for value, law in laws.items()
-    }
     delta = np.zeros(len(epsilons))
     pairs: list[Pair] = [(entries.values[0], entries.values[-1])] * len(epsilons)
-    for v, w in itertools.permutations(entries.values, 2):
-        value = hockey_stick(table[v], table[w], epsilons)
-        for place in np.flatnonzero(value > delta):
-            pairs[place] = (v, w)
-        delta = np.maximum(delta, value)
+    for group in _critical_groups(entries, critical):
+        if not engine.is_small(group):
+            raise InvalidInput("There are too many draws and answers to list them.")
+        laws = engine.answer_laws(group)
+        answers = sorted({answer for law in laws.values() for answer in law})
+        table = {
+            value: np.array([law.get(answer, 0.0) for answer in answers])
+            for value, law in laws.items()
+        }
+        for v, w in itertools.permutations(entries.values, 2):
+            value = hockey_stick(table[v], table[w], epsilons)
+            for place in np.flatnonzero(value > delta):
+                pairs[place] = (v, w)
+            delta = np.maximum(delta, value)
+    error = engine.error_of_all_answers()
     return PrivacyCurve(
         epsilons,
-        np.minimum(delta + 1e-12, 1.0),
-        np.maximum(delta - 1e-12, 0.0),
+        np.minimum(delta + error, 1.0),
+        np.maximum(delta - error, 0.0),
         tuple(pairs),
         "exact",
-        f"{entries.n:,} independent entries, a secret random partition",
+        f"{_describe(entries, critical)}, a secret random partition",
     )
 
 
@@ -307,11 +330,43 @@ def checked_blocks(sizes: Sequence[int], n: int) -> tuple[int, ...]:
     return blocks
 
 
-def _check_critical(entries: Entries, critical: int) -> None:
+def _critical_groups(entries: Entries, critical: int | None) -> Sequence[int]:
+    if critical is None:
+        return range(len(entries.groups))
     if not 0 <= critical < len(entries.groups):
         raise InvalidInput(
             f"Expected critical={critical} to name one of {len(entries.groups)} groups."
         )
+    return [critical]
+
+
+def _describe(entries: Entries, critical: int | None) -> str:
+    text = f"{entries.n:,} independent entries"
+    if len(entries.groups) == 1:
+        return text
+    which = "any group" if critical is None else f"group {critical}"
+    return f"{text} in {len(entries.groups)} groups, the critical one in {which}"
+
+
+def _convolved(parts: Sequence[Part]) -> tuple[FloatArray, float]:
+    """Return the law of a sum, and by how much each probability may be wrong relative to it.
+
+    All terms are positive, so that every product and sum adds one unit to the relative error.
+    """
+    total, units = np.ones(1), 0
+    for part in parts:
+        power = np.zeros(int(part.points[-1]) + 1)
+        power[part.points] = part.probabilities
+        own, left = 4, part.count
+        while left:
+            if left % 2:
+                units += own + min(len(total), len(power)) + 1
+                total = np.convolve(total, power)
+            left //= 2
+            if left:
+                own = 2 * own + len(power) + 1
+                power = np.convolve(power, power)
+    return total, units * 2.0**-53
 
 
 class _Engine:
@@ -322,7 +377,8 @@ class _Engine:
     ) -> None:
         self.entries, self.blocks, self.analyst, self.epsilon = entries, blocks, analyst, epsilon
         self._laws: dict[tuple[ScoreQuery, Drawn], tuple[int, FloatArray]] = {}
-        self._errors: dict[tuple[ScoreQuery, Drawn], float] = {}
+        # By how much a law may be wrong in all, and each of its probabilities relative to it.
+        self._errors: dict[tuple[ScoreQuery, Drawn], tuple[float, float]] = {}
         self._deltas: dict[tuple[ScoreQuery, Drawn], FloatArray] = {}
 
     def others(self, critical: int) -> list[int]:
@@ -348,10 +404,14 @@ class _Engine:
                 "Only sums of scores are symmetric by construction; expected a ScoreQuery, got "
                 f"{query!r}."
             )
+        self.require_scores(query)
+        return query
+
+    def require_scores(self, query: ScoreQuery) -> None:
+        """Refuse a query that does not score every value."""
         missing = [value for value in self.entries.values if value not in query.scores]
         if missing:
             raise InvalidInput(f"The query {query.name!r} has no score for {missing[0]!r}.")
-        return query
 
     def law(self, query: ScoreQuery, drawn: Drawn) -> tuple[int, FloatArray]:
         """Return the smallest answer and the probabilities from there on."""
@@ -369,13 +429,27 @@ class _Engine:
                 parts.append(
                     Part(np.array(points) - lowest, np.array([chances[x] for x in points]), count)
                 )
-            if any(part.count and len(part.points) > 1 for part in parts):
+            length = 1 + sum(part.count * int(part.points[-1]) for part in parts)
+            if length <= _DIRECT_LENGTH:
+                mass, relative = _convolved(parts)
+                self._laws[key] = start, mass
+                self._errors[key] = 0.0, relative
+            else:
                 found = lattice_sum(parts)
                 self._laws[key] = start + found.start, found.mass
-                self._errors[key] = found.total_error
-            else:
-                self._laws[key] = start, np.ones(1)
+                self._errors[key] = found.total_error, 0.0
         return self._laws[key]
+
+    def error_of_all_answers(self) -> FloatArray:
+        """Return by how much the divergence of all answers may be wrong, from the laws so far.
+
+        Relative errors do not grow with epsilon: only where the first probability is larger than
+        `e^epsilon` times the second do they count.
+        """
+        absolute = max((each[0] for each in self._errors.values()), default=0.0)
+        relative = max((each[1] for each in self._errors.values()), default=0.0)
+        grow = 1 + np.exp(np.minimum(self.epsilon, 700.0))
+        return len(self.blocks) * (grow * absolute + 3 * relative) + _ROUNDING
 
     def delta(self, query: ScoreQuery, drawn: Drawn) -> FloatArray:
         """Return the curve on a block with these others, over all pairs of values."""
@@ -385,12 +459,12 @@ class _Engine:
             scores = sorted({query.scores[value] for value in self.entries.values})
             best = np.zeros(len(self.epsilon))
             for shift in {b - a for a in scores for b in scores if b > a}:
-                zeros = np.zeros(shift)
-                up, still = np.concatenate([zeros, mass]), np.concatenate([mass, zeros])
+                up, still = shifted(mass, shift)
                 best = np.maximum(best, hockey_stick(up, still, self.epsilon))
                 best = np.maximum(best, hockey_stick(still, up, self.epsilon))
-            wrong = self._errors.get(key, 0.0)
-            error = wrong * (1 + np.exp(np.minimum(self.epsilon, 700.0)))
+            absolute, relative = self._errors[key]
+            grow = 1 + np.exp(np.minimum(self.epsilon, 700.0))
+            error = absolute * grow + 3 * relative * (best > 0)
             self._deltas[key] = np.minimum(best + (error if len(scores) > 1 else 0.0), 1.0)
         return self._deltas[key]
 

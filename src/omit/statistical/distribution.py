@@ -38,6 +38,24 @@ def property_probability(value: float, name: str = "p") -> float:
     return number
 
 
+def checked_entries(n: int, known: int) -> tuple[int, int]:
+    """Return the number of entries and of known entries.
+
+    Raises
+    ------
+    InvalidInput
+        If more are known than there are others beside the critical one.
+    """
+    n = _validate.positive_integer("n", n)
+    count = _validate.finite("known", known)
+    if count != int(count) or not 0 <= count <= n - 1:
+        raise InvalidInput(
+            f"Expected known={known} to be a whole number from 0 to n - 1 = {n - 1}: the critical "
+            "entry is not known."
+        )
+    return n, int(count)
+
+
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """A distribution over finitely many values on a lattice.
@@ -146,10 +164,16 @@ class Distribution:
         The geometric mean is meant. Sums of such entries are log-concave too, and then the pair of
         extreme values is the easiest to tell apart.
         """
-        gapless = bool((np.diff(self.points) == 1).all())
+        if not (np.diff(self.points) == 1).all():
+            return False
         log = np.log(self.probabilities)
-        # Rounding may break ties, as in a uniform distribution.
-        return gapless and bool((2 * log[1:-1] >= log[:-2] + log[2:] - 1e-13).all())
+        bend = log[:-2] + log[2:] - 2 * log[1:-1]
+        # Rounding may break ties, as in a geometric distribution. Many small bends make a large
+        # one, so what counts is how far the whole is from a concave one.
+        slack = 4e-16 * (1 + float(np.abs(log).max()))
+        if not (bend > 0).any():
+            return True
+        return not (bend > 4 * slack).any() and _distance_to_concave(log) <= slack
 
     def __repr__(self) -> str:
         return (
@@ -158,6 +182,21 @@ class Distribution:
         )
 
     _lattice: tuple[float, NDArray[np.int64]] = (1.0, np.zeros(0, dtype=np.int64))
+
+
+def _distance_to_concave(log: FloatArray) -> float:
+    """Return the largest distance to the smallest concave function above."""
+    corners: list[int] = []
+    for place in range(len(log)):
+        while len(corners) > 1:
+            first, second = corners[-2:]
+            chord = (log[place] - log[first]) * (second - first) / (place - first)
+            if log[second] - log[first] > chord:
+                break
+            corners.pop()
+        corners.append(place)
+    above = np.interp(np.arange(len(log)), corners, log[corners])
+    return float((above - log).max())
 
 
 def _lattice(values: FloatArray) -> tuple[float, NDArray[np.int64]]:

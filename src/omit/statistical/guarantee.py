@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee, show_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Method: TypeAlias = Literal["exact", "upper bound", "simulated"]
+Method: TypeAlias = Literal["exact", "upper bound", "simulated", "as printed"]
 Pair: TypeAlias = tuple[Any, Any]
-
-SMALLEST_POSITIVE = 5e-324
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,8 @@ class PrivacyCurve:
         where a bound does not say.
     directions : mapping
         Delta by name of the direction, where there are two of interest.
-    method : {"exact", "upper bound", "simulated"}
-        How it was found.
+    method : {"exact", "upper bound", "simulated", "as printed"}
+        How it was found; a formula as printed in the paper need not bound anything.
     assumption : str
         What the adversary is assumed to know.
     confidence : float or None
@@ -133,12 +131,18 @@ class PrivacyCurve:
         Raises
         ------
         InvalidInput
-            If the curve was simulated, which promises nothing, or begins above `epsilon`.
+            If the curve was simulated, or is a formula as printed, which promise nothing, or if it
+            begins above `epsilon`.
         """
         epsilon = _validate.epsilon(epsilon)
         if self.method == "simulated":
             raise InvalidInput(
                 "A simulated curve promises nothing; use an exact curve or an upper bound."
+            )
+        if self.method == "as printed":
+            raise InvalidInput(
+                "A formula as printed in the paper is not a bound and promises nothing; use the "
+                "corrected one."
             )
         index = int(np.searchsorted(self.epsilon, epsilon, side="right")) - 1
         if index < 0:

@@ -16,6 +16,9 @@ import numpy as np
 
 from omit._numeric import FloatArray, as_array
 
+# Of a float that is far from infinite.
+_LARGEST_EXPONENT = 700.0
+
 
 def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
     """Return `sum max(0, first - e^epsilon second)` for every epsilon.
@@ -25,13 +28,28 @@ def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> 
     >>> hockey_stick(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([0.0, 1.0]))
     array([0.3, 0. ])
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return as_array(
-            [
-                np.nansum(np.maximum(first - np.exp(each) * second, 0.0))
-                for each in np.atleast_1d(epsilon)
-            ]
-        )
+    epsilons = np.atleast_1d(epsilon)
+    result = np.empty(len(epsilons))
+    # Terms that are not positive at one epsilon are not at any larger one.
+    for done, place in enumerate(np.argsort(epsilons, kind="stable"), start=1):
+        difference = first - _grown(second, float(epsilons[place]))
+        result[place] = np.maximum(difference, 0.0).sum()
+        if done < len(epsilons):
+            positive = difference > 0
+            if 4 * np.count_nonzero(positive) < 3 * len(positive):
+                first, second = first[positive], second[positive]
+    return result
+
+
+def _grown(mass: FloatArray, epsilon: float) -> FloatArray:
+    """Return `e^epsilon mass`, where what is zero stays zero and what is too large is infinite."""
+    if epsilon <= _LARGEST_EXPONENT:
+        return as_array(np.exp(epsilon) * mass)
+    # In two steps: e^epsilon alone may leave the range of floats. At twice the exponent whatever is
+    # not zero is above 1, the smallest positive float too.
+    half = np.exp(min(epsilon, 2 * _LARGEST_EXPONENT) / 2)
+    with np.errstate(over="ignore"):
+        return as_array((mass * half) * half)
 
 
 def shifted(mass: FloatArray, shift: int) -> tuple[FloatArray, FloatArray]:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
+from omit.errors import InvalidInput
 
 _UNIT = 2.0**-53
 # What may lie outside of the interval of the transform, on both sides together.
@@ -32,6 +33,7 @@ _NEGLIGIBLE = 1e-28
 _LAYER_ERROR = 6 * _UNIT
 _DIRECT_WORK = 5 * 10**7
 _CHUNK_WORK = 4 * 10**6
+_LARGEST_TRANSFORM = 10**8
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,11 @@ def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
     half += math.sqrt(half**2 + 2 * variance * level)
     low, high = max(0, math.floor(mean - half)), min(int(top), math.ceil(mean + half))
     outside = 0.0 if low == 0 and high == int(top) else OUTSIDE
+    if high - low >= _LARGEST_TRANSFORM:
+        raise InvalidInput(
+            f"Expected fewer entries or coarser values: the answers spread over {high - low:,} "
+            f"steps, more than {_LARGEST_TRANSFORM:,}."
+        )
     size = next_fast_len(high - low + 1, real=True)
     transform, errors = _characteristic(tilted, low, size)
     layers = _LAYER_ERROR * math.log2(max(size, 2))

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
-from omit.statistical.distribution import Distribution
+from omit.statistical.distribution import Distribution, checked_entries
 from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick
-from omit.statistical.property import checked_entries
 
 _MOST_WORK = 5 * 10**8
 _ROUNDING = 1e-13
@@ -35,7 +34,12 @@ def has_monotone_ratio(laws: FloatArray) -> bool:
     if ((laws > 0) != (laws[0] > 0)).any():
         return False
     columns = laws[:, laws[0] > 0]
-    return bool((columns[1:, 1:] * columns[:-1, :-1] >= columns[1:, :-1] * columns[:-1, 1:]).all())
+    # Products of small probabilities would vanish, and everything rises where all is zero.
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = columns[1:] / columns[:-1]
+    if not (np.isfinite(ratio) & (ratio > np.finfo(np.float64).tiny)).all():
+        return False
+    return bool((ratio[:, 1:] >= ratio[:, :-1]).all())
 
 
 def monotone_curve(

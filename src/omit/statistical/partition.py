@@ -28,9 +28,12 @@ from omit.statistical.composition import checked_blocks
 from omit.statistical.distribution import property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.property import describe, property_curve
-from omit.statistical.sampling import Template, mixture_delta
+from omit.statistical.sampling import Template, left_out_delta
 
 Query: TypeAlias = Callable[[Any], float]
+
+# Random orders in which a query is tried on the same records.
+_ORDERS = 12
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,10 @@ class Partition:
         epsilon = curves[0].epsilon
         if any(not np.array_equal(curve.epsilon, epsilon) for curve in curves):
             raise InvalidInput("Expected all curves at the same values of epsilon.")
+        if any(curve.method == "as printed" for curve in curves):
+            raise InvalidInput(
+                "Expected curves that bound delta; a formula as printed in the paper does not."
+            )
         total = np.zeros(len(epsilon))
         for size, curve in zip(self.sizes, curves, strict=True):
             total += size / self.n * curve.delta
@@ -182,16 +189,9 @@ class Partition:
         """
         p = property_probability(p)
         epsilons = ascending_epsilons(epsilon)
-        share = self.used / self.n
-        delta = mixture_delta(
-            self.used - 1,
-            p,
-            (share + (1 - share) * p, (1 - share) * (1 - p)),
-            ((1 - share) * p, share + (1 - share) * (1 - p)),
-            epsilons,
-        )
+        low, high = left_out_delta(self.n, self.used, p, epsilons)
         text = f"{self._assumption((p,))}; all blocks answer the same property"
-        return curve_of(epsilons, delta, delta, "exact", text)
+        return curve_of(epsilons, low, high, "exact", text)
 
     def groups_bound(
         self,
@@ -275,13 +275,11 @@ class Partition:
             raise InvalidInput(
                 f"Expected one query for each of {len(self.sizes)} blocks, got {len(queries)}."
             )
-        for number, query in enumerate(queries, start=1):
-            _require_symmetric(query, data[: max(self.sizes)], number, rng)
         template = self.draw(rng)
-        return tuple(
-            float(query(data[list(places)]))
-            for query, places in zip(queries, template.samples, strict=True)
-        )
+        blocks = [data[list(places)] for places in template.samples]
+        for number, (query, block) in enumerate(zip(queries, blocks, strict=True), start=1):
+            _require_symmetric(query, data, block, number, rng)
+        return tuple(float(query(block)) for query, block in zip(queries, blocks, strict=True))
 
     def answer_adaptively(
         self,
@@ -304,9 +302,9 @@ class Partition:
             raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
         answers: tuple[float, ...] = ()
         for number, places in enumerate(self.draw(rng).samples, start=1):
-            query = analyst(answers)
-            _require_symmetric(query, data[: max(self.sizes)], number, rng)
-            answers = (*answers, float(query(data[list(places)])))
+            query, block = analyst(answers), data[list(places)]
+            _require_symmetric(query, data, block, number, rng)
+            answers = (*answers, float(query(block)))
         return answers
 
     def _assumption(self, chances: Sequence[float]) -> str:
@@ -344,20 +342,49 @@ def _show_sizes(sizes: Sequence[int]) -> str:
 
 
 def _require_symmetric(
-    query: Query, records: np.ndarray[Any, Any], number: int, rng: np.random.Generator
+    query: Query,
+    records: np.ndarray[Any, Any],
+    block: np.ndarray[Any, Any],
+    number: int,
+    rng: np.random.Generator,
 ) -> None:
     """Refuse a query whose answer changes with the order of the records.
 
     The order is tried on records, not on a proof: a query that passes is not thereby proved
-    symmetric, but one that weights records by their place does not pass.
+    symmetric, but one that weights records by their place does not pass. It is tried on the block
+    and on records as different as there are, because a block of equal records has one order.
     """
-    answer = float(query(records))
-    orders = [np.arange(len(records))[::-1], np.roll(np.arange(len(records)), 1)]
-    orders += [rng.permutation(len(records)) for _ in range(3)]
-    for order in orders:
-        other = float(query(records[order]))
-        if not math.isclose(answer, other, rel_tol=1e-9, abs_tol=1e-12):
-            raise Refused(
-                f"Query {number} depends on the order of the records; a random partition needs "
-                "symmetric queries, such as counts, sums, means and quantiles."
-            )
+    tried = [block, _different(records, len(block), rng)]
+    for sample in tried:
+        answer = float(query(sample))
+        places = np.arange(len(sample))
+        orders = [places[::-1], *(np.roll(places, shift) for shift in (1, len(sample) // 2))]
+        # As often as a place needs to hold a record of another kind, almost surely.
+        orders += [rng.permutation(len(sample)) for _ in range(_ORDERS)]
+        for order in orders:
+            other = float(query(sample[order]))
+            if not math.isclose(answer, other, rel_tol=1e-9, abs_tol=1e-12):
+                raise Refused(
+                    f"Query {number} depends on the order of the records; a random partition needs "
+                    "symmetric queries, such as counts, sums, means and quantiles."
+                )
+
+
+def _different(
+    records: np.ndarray[Any, Any], size: int, rng: np.random.Generator
+) -> np.ndarray[Any, Any]:
+    """Return so many records, each kind about as often as any other, in random order."""
+    try:
+        _, kind = np.unique(records, axis=0 if records.ndim > 1 else None, return_inverse=True)
+    except TypeError:
+        # Records that cannot be sorted are taken as all different.
+        kind = np.arange(len(records))
+    kind = kind.reshape(-1)
+    shuffled = rng.permutation(len(records))
+    # The first of every kind, then the second of every kind, and so on.
+    order = shuffled[np.argsort(kind[shuffled], kind="stable")]
+    sorted_kind = kind[order]
+    begins = np.flatnonzero(np.diff(sorted_kind, prepend=-1))
+    turn = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    chosen = order[np.argsort(turn, kind="stable")][:size]
+    return np.asarray(records[rng.permutation(chosen)])

@@ -19,16 +19,21 @@ from omit.errors import InvalidInput
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
+    LogMass,
     half_line,
     require_continuous,
     show_noise,
+    with_noise,
 )
-from omit.statistical.binomial import RELATIVE_ERROR, log_pmf, one_less, one_more
-from omit.statistical.distribution import Distribution, property_probability
+from omit.statistical.binomial import LARGEST_TRIALS, RELATIVE_ERROR, log_pmf, one_less, one_more
+from omit.statistical.distribution import Distribution, checked_entries, property_probability
 from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, two_directions
 from omit.statistical.sums import sum_curve_of_groups
 
 _DEEPEST = 780.0
+# What logarithms of binomial probabilities are wrong by at 10^8 entries, far out, and a margin.
+_LOG_ERROR = 3e-11
+_LARGEST_WINDOW = 10**7
 
 
 def property_curve(
@@ -72,31 +77,27 @@ def property_curve(
     epsilons = ascending_epsilons(epsilon)
     others = n - 1 - known
     assumption = describe(n, p, known)
-    if noise is None:
-        more, less = one_more(others, p, epsilons), one_less(others, p, epsilons)
-        return two_directions(epsilons, more, less, 0.0, assumption, relative_error=RELATIVE_ERROR)
+    if noise is not None:
+        assumption += f"; {show_noise(noise)}"
     if isinstance(noise, DiscreteGaussian):
         parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
-        return sum_curve_of_groups(
-            parts,
-            (0.0, 1.0),
-            epsilons,
-            noise=noise,
-            assumption=f"{assumption}; {show_noise(noise)}",
-        )
+        return sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
+    more, less = one_more(others, p, epsilons), one_less(others, p, epsilons)
+    plain = two_directions(epsilons, more, less, 0.0, assumption, relative_error=RELATIVE_ERROR)
+    if noise is None:
+        return plain
     require_continuous(noise)
-    log_mass = _log_window(others, p)
-    more, error_more = half_line(log_mass, 1.0, 1.0, noise, epsilons)
-    less, error_less = half_line(log_mass[::-1], 1.0, 1.0, noise, epsilons)
-    error = np.maximum(error_more, error_less)
-    return two_directions(
-        epsilons,
-        more,
-        less,
-        error,
-        f"{assumption}; {show_noise(noise)}",
-        relative_error=RELATIVE_ERROR,
-    )
+
+    def noisy() -> PrivacyCurve:
+        mass = LogMass(_log_window(others, p), relative=_LOG_ERROR)
+        bounds = [half_line(each, 1, 1.0, noise, epsilons) for each in (mass, mass.mirrored)]
+        middle = [(low + high) / 2 for low, high in bounds]
+        error = np.max([(high - low) / 2 for low, high in bounds], axis=0)
+        return two_directions(
+            epsilons, middle[0], middle[1], error, assumption, relative_error=RELATIVE_ERROR
+        )
+
+    return with_noise(plain, 1.0, 1.0, noise, noisy)
 
 
 def grouped_property_curve(
@@ -136,9 +137,15 @@ def grouped_property_curve(
         raise InvalidInput("Expected at least one group of entries.")
     if critical is not None and not 0 <= critical < len(checked):
         raise InvalidInput(f"Expected critical={critical} to name one of {len(checked)} groups.")
+    total = sum(size for size, _ in checked)
+    if total > LARGEST_TRIALS:
+        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {total:,}.")
+    number = _validate.finite("known", known)
+    if number < 0 or number != int(number):
+        raise InvalidInput(f"Expected known={known} to be a whole number of at least 0.")
     epsilons = ascending_epsilons(epsilon)
     sizes = ", ".join(f"{size:,} entries with probability {p:g}" for size, p in checked)
-    assumption = f"independent entries, {sizes}{_and_known(known)}"
+    assumption = f"independent entries, {sizes}{_and_known(int(number))}"
     if noise is not None:
         assumption += f"; {show_noise(noise)}"
     curves = []
@@ -173,24 +180,6 @@ def worst_curve(curves: Sequence[PrivacyCurve]) -> PrivacyCurve:
     )
 
 
-def checked_entries(n: int, known: int) -> tuple[int, int]:
-    """Return the number of entries and of known entries.
-
-    Raises
-    ------
-    InvalidInput
-        If more are known than there are others beside the critical one.
-    """
-    n = _validate.positive_integer("n", n)
-    count = _validate.finite("known", known)
-    if count != int(count) or not 0 <= count <= n - 1:
-        raise InvalidInput(
-            f"Expected known={known} to be a whole number from 0 to n - 1 = {n - 1}: the critical "
-            "entry is not known."
-        )
-    return n, int(count)
-
-
 def describe(n: int, p: float, known: int = 0) -> str:
     """Return what is assumed about identical entries, in words."""
     return f"{n:,} independent entries, each with probability {p:g}{_and_known(known)}"
@@ -207,6 +196,11 @@ def _log_window(trials: int, p: float) -> FloatArray:
     if trials == 0:
         return np.zeros(1)
     half = _DEEPEST / 3 + math.sqrt((_DEEPEST / 3) ** 2 + 2 * trials * p * (1 - p) * _DEEPEST)
+    if 2 * half > _LARGEST_WINDOW:
+        raise InvalidInput(
+            f"Expected fewer than {trials + 1:,} entries for continuous noise; discrete Gaussian "
+            "noise of the same scale is close to it."
+        )
     low = max(0, math.floor(trials * p - half))
     high = min(trials, math.ceil(trials * p + half))
     return log_pmf(np.arange(low, high + 1, dtype=np.int64), trials, p)

@@ -37,15 +37,18 @@ from omit.statistical.background import (
     sampled_property_curve,
 )
 from omit.statistical.binomial import log_pmf, one_less, one_more
-from omit.statistical.distribution import property_probability
+from omit.statistical.distribution import checked_entries, property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick, shifted
 from omit.statistical.lattice import Part, lattice_sum
-from omit.statistical.property import checked_entries, describe
+from omit.statistical.property import describe
 
 _MOST_TEMPLATES = 10**6
 _MOST_PROFILES = 3_000
 _MOST_WORK = 5 * 10**7
+# Draws with replacement that are simulated, times the runs.
+_MOST_DRAWS = 10**8
+_FEW_UNITS = 8 * 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -163,17 +166,9 @@ class WithoutReplacement(SamplingTechnique):
         """Return the exact curve: with probability `size / n` the critical entry counts."""
         n, _ = checked_entries(n, 0)
         p, size = property_probability(p), checked_sample("size", self.size, n)
-        share = size / n
         epsilons = ascending_epsilons(epsilon)
-        # Without the critical entry, the last one drawn has the property with probability p.
-        delta = mixture_delta(
-            size - 1,
-            p,
-            (share + (1 - share) * p, (1 - share) * (1 - p)),
-            ((1 - share) * p, share + (1 - share) * (1 - p)),
-            epsilons,
-        )
-        return curve_of(epsilons, delta, delta, "exact", f"{describe(n, p)}; {self}, in secret")
+        low, high = left_out_delta(n, size, p, epsilons)
+        return curve_of(epsilons, low, high, "exact", f"{describe(n, p)}; {self}, in secret")
 
 
 @dataclass(frozen=True)
@@ -239,8 +234,8 @@ class Poisson(SamplingTechnique):
         p = property_probability(p)
         epsilons = ascending_epsilons(epsilon)
         chance = property_probability(self.rate * p, "rate * p")
-        delta = mixture_delta(n - 1, chance, (self.rate, 1 - self.rate), (0.0, 1.0), epsilons)
-        return curve_of(epsilons, delta, delta, "exact", f"{describe(n, p)}; {self}, in secret")
+        low, high = mixture_delta(n - 1, chance, self.rate, (0.0, 1 - self.rate), epsilons)
+        return curve_of(epsilons, low, high, "exact", f"{describe(n, p)}; {self}, in secret")
 
 
 @dataclass(frozen=True)
@@ -305,6 +300,11 @@ class WithReplacement(SamplingTechnique):
                 "There are too many ways to draw with replacement to list them; give a random "
                 "generator (rng) to estimate the average."
             )
+        if runs * self.size > _MOST_DRAWS:
+            raise InvalidInput(
+                f"Expected a smaller sample or fewer runs: {runs:,} runs of {self.size:,} draws "
+                f"are more than {_MOST_DRAWS:,}."
+            )
         drawn = 1 - (1 - 1 / n) ** self.size
         found = []
         for _ in range(runs):
@@ -352,34 +352,47 @@ class WithReplacement(SamplingTechnique):
         )
 
 
-def mixture_delta(
-    trials: int,
-    p: float,
-    first: tuple[float, float],
-    second: tuple[float, float],
-    epsilon: FloatArray,
-) -> FloatArray:
-    """Return the larger divergence between two mixtures of `1 + X` and `X`, `X` binomial.
+def left_out_delta(
+    n: int, used: int, p: float, epsilon: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on delta of a count over a random `used` of `n` entries.
 
-    `first` and `second` are the weights of `1 + X` and `X`; `first` gives more to `1 + X`.
-    With `P - e^epsilon Q = A b(a-1) - B b(a)`, the positive part is `A` times that of `1 + X` from
-    `X` at `ln(B / A)`, and zero if `A <= 0`; `B >= A` because both mixtures sum to 1.
+    If the critical entry is left out, another has the property with probability `p` in its place.
+    """
+    out = (n - used) / n
+    return mixture_delta(used - 1, p, used / n, (out * p, out * (1 - p)), epsilon)
+
+
+def mixture_delta(
+    trials: int, p: float, share: float, common: tuple[float, float], epsilon: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the larger divergence between two mixtures of `1 + X` and `X`, `X` binomial.
+
+    The critical entry counts with probability `share`; else the answer is `1 + X` or `X` with the
+    weights `common`, whatever the entry is. So `P - e^epsilon Q = A b(a-1) - B b(a)` with
+    `A = share - (e^epsilon - 1) common[0]` and `B = e^epsilon share + (e^epsilon - 1) common[1]`.
+    The positive part is `A` times that of `1 + X` from `X` at `ln(B / A)`, and zero if `A <= 0`.
+    Where the difference `A` loses digits, the bounds part.
 
     Examples
     --------
-    >>> mixture_delta(3, 0.5, (1.0, 0.0), (0.0, 1.0), np.array([0.0]))
-    array([0.375])
+    >>> mixture_delta(3, 0.5, 1.0, (0.0, 0.0), np.array([0.0]))
+    (array([0.375]), array([0.375]))
     """
     grow = np.exp(np.minimum(epsilon, 700.0))
-    results = []
-    for P, Q, flip in ((first, second, False), (second[::-1], first[::-1], True)):
-        A, B = P[0] - grow * Q[0], grow * Q[1] - P[1]
-        some = A > 0
-        inner = np.where(some, np.log(np.maximum(B, 1e-300) / np.where(some, A, 1.0)), 0.0)
-        inner = np.maximum(inner, 0.0)
-        divergence = one_less(trials, p, inner) if flip else one_more(trials, p, inner)
-        results.append(np.where(some, A * divergence, 0.0))
-    return np.maximum(*results)
+    excess = np.expm1(np.minimum(epsilon, 700.0))
+    lows: list[FloatArray] = []
+    highs: list[FloatArray] = []
+    for divergence, (one, zero) in ((one_more, common), (one_less, common[::-1])):
+        A, B = share - excess * one, grow * share + excess * zero
+        # Each weight was rounded, and so were both terms.
+        wrong = _FEW_UNITS * (share + excess * one) if one else 0.0
+        for bounds, weight in ((lows, A - wrong), (highs, A + wrong)):
+            some = weight > 0
+            inner = np.where(some, np.log(B / np.where(some, weight, B)), 0.0)
+            value = weight * divergence(trials, p, np.maximum(inner, 0.0))
+            bounds.append(np.where(some, value, 0.0))
+    return np.maximum(*lows), np.maximum(*highs)
 
 
 def _require_few(count: int) -> None:

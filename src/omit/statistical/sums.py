@@ -19,19 +19,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.mechanisms.noise import Noise
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
+    LogMass,
     half_line,
     require_continuous,
     show_noise,
     trapezoid,
+    with_noise,
 )
-from omit.statistical.distribution import Distribution
+from omit.statistical.binomial import LARGEST_TRIALS
+from omit.statistical.distribution import Distribution, checked_entries
 from omit.statistical.guarantee import (
     Pair,
     PrivacyCurve,
@@ -45,6 +47,7 @@ from omit.statistical.lattice import LatticeSum, Part, lattice_sum
 _WORTH_TILTING = 1e-7
 # One tilt serves thresholds within so many standard deviations of its mean.
 _REACH_OF_A_TILT = 2.0
+_LARGEST_STEP = 30.0
 _ALL_PAIRS_WORK = 3 * 10**8
 
 
@@ -78,22 +81,18 @@ def sum_curve(
     >>> curve.delta, curve.pairs[0]
     (array([6.95204602e-03, 8.04325161e-10]), (6.0, 1.0))
     """
-    n = _validate.positive_integer("n", n)
-    count = _validate.finite("known", known)
-    if count != int(count) or not 0 <= count <= n - 1:
-        raise InvalidInput(
-            f"Expected known={known} to be a whole number from 0 to n - 1 = {n - 1}: the critical "
-            "entry is not known."
-        )
+    n, count = checked_entries(n, known)
+    if n > LARGEST_TRIALS:
+        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {n:,}.")
     assumption = (
         f"{n:,} independent entries, {len(distribution.values)} values from "
         f"{distribution.values[0]:g} to {distribution.values[-1]:g} with known probabilities, "
-        f"{int(count):,} known to the adversary"
+        f"{count:,} known to the adversary"
     )
     if noise is not None:
         assumption += f"; {show_noise(noise)}"
     return sum_curve_of_groups(
-        [(distribution, n - 1 - int(count))],
+        [(distribution, n - 1 - count)],
         distribution.values,
         epsilon,
         noise=noise,
@@ -146,20 +145,26 @@ def sum_curve_of_groups(
         parts.append(noise.part())
     elif noise is not None:
         require_continuous(noise)
-    if not any(part.count > 0 for part in parts):
-        assert not isinstance(noise, DiscreteGaussian), "discrete noise is one of the parts"
-        return _alone(critical, epsilons, noise, assumption)
     places = np.rint((critical - critical[0]) / step).astype(np.int64)
-    if log_concave:
-        return _extremes(parts, critical, int(places[-1]), step, epsilons, noise, assumption)
-    return _any_pair(parts, critical, places, step, epsilons, noise, assumption)
+
+    def curve(added: Noise | None) -> PrivacyCurve:
+        if not any(part.count > 0 for part in parts):
+            return _alone(critical, epsilons, added, assumption)
+        if log_concave:
+            return _extremes(parts, critical, int(places[-1]), step, epsilons, added, assumption)
+        return _any_pair(parts, critical, places, step, epsilons, added, assumption)
+
+    if noise is None or isinstance(noise, DiscreteGaussian):
+        return curve(None)
+    width = float(critical[-1] - critical[0])
+    return with_noise(curve(None), width, step, noise, lambda: curve(noise))
 
 
 def _common_step(others: Sequence[tuple[Distribution, int]], critical: FloatArray) -> float:
     """Return the step of the lattice of the answers."""
     # The values of the critical entry and the steps of the others generate it.
     lengths = [*np.diff(critical), *(each.step for each, count in others if count > 0)]
-    ticks = np.unique(np.round(np.cumsum(lengths), 12))
+    ticks = np.cumsum(lengths)
     return Distribution([0.0, *ticks], [1 / (len(ticks) + 1)] * (len(ticks) + 1)).step
 
 
@@ -172,7 +177,8 @@ def _alone(
         one = np.ones(len(epsilon))
         return two_directions(epsilon, one, one, 0.0, assumption, pairs=pairs)
     width = float(critical[-1] - critical[0])
-    value, error = half_line(np.zeros(1), width, 1.0, noise, epsilon)
+    low, high = half_line(LogMass(np.zeros(1)), 1, width, noise, epsilon)
+    value, error = (low + high) / 2, (high - low) / 2
     return two_directions(epsilon, value, value, error, assumption, pairs=pairs)
 
 
@@ -187,7 +193,7 @@ def _extremes(
     shift: int,
     step: float,
     epsilon: FloatArray,
-    noise: AddedNoise | None,
+    noise: Noise | None,
     assumption: str,
 ) -> PrivacyCurve:
     """Return the curve of the extreme pair, which is the worst for log-concave sums."""
@@ -197,12 +203,12 @@ def _extremes(
     deltas, errors = [], []
     for mirrored in (False, True):
         mass = whole.mass[::-1] if mirrored else whole.mass
-        if isinstance(noise, Noise):
+        if noise is not None:
             with np.errstate(divide="ignore"):
-                log_mass = np.log(mass)
-            value, wrong = half_line(log_mass, shift * step, step, noise, epsilon)
-            deltas.append(value)
-            errors.append(error + wrong)
+                log_mass = LogMass(np.log(mass), 0.0, whole.point_error, 2 * whole.outside)
+            low, high = half_line(log_mass, shift, step, noise, epsilon)
+            deltas.append((low + high) / 2)
+            errors.append((high - low) / 2)
             continue
         value = by_threshold(mass, shift, epsilon, whole.point_error)
         precise = error.copy()
@@ -245,6 +251,7 @@ def _sharpen(
             index
             for index in waiting
             if (epsilon[index] - first) / shift * spread <= _REACH_OF_A_TILT
+            and epsilon[index] - first <= _LARGEST_STEP
         ]
         for index in served:
             better = _tilted_delta(found, shift, float(epsilon[index]))
@@ -261,17 +268,15 @@ def _tilted_delta(found: LatticeSum, shift: int, epsilon: float) -> tuple[float,
     """
     up, still = shifted(found.mass, shift)
     factor = math.exp(epsilon - found.tilt * shift)
-    difference = up - factor * still
     places = np.arange(len(up))
-    clear = (up > 1e4 * found.point_error) & (still > 1e4 * found.point_error)
-    low = int(np.flatnonzero(clear)[0]) if clear.any() else 0
-    positive = np.flatnonzero(difference[low:] > 0)
-    if not len(positive):
+    # The ratio rises, so that all terms before one that is certainly negative are negative too.
+    negative = factor * (still - found.point_error) > up + found.point_error
+    if not negative.any():
         return 0.0, 1.0
-    begin = low + int(positive[0])
+    begin = int(np.flatnonzero(negative)[-1]) + 1
     # up[i] is the probability of the number start + i - shift.
     weights = np.exp(-found.tilt * (places[begin:] - begin))
-    total = float(np.maximum(difference[begin:], 0.0) @ weights)
+    total = float(np.maximum(up[begin:] - factor * still[begin:], 0.0) @ weights)
     exponent = found.log_moment - found.tilt * (found.start + begin - shift)
     size = abs(found.log_moment) + found.tilt * (found.start + begin)
     scale = math.exp(min(exponent, 700.0))
@@ -286,7 +291,7 @@ def _any_pair(
     places: np.ndarray[tuple[int], np.dtype[np.int64]],
     step: float,
     epsilon: FloatArray,
-    noise: AddedNoise | None,
+    noise: Noise | None,
     assumption: str,
 ) -> PrivacyCurve:
     """Return the worst over all pairs, or an upper bound for all of them where they are many."""
@@ -296,12 +301,12 @@ def _any_pair(
     differences = np.unique(places[:, None] - places[None, :])
     differences = differences[differences > 0]
     work = 2 * len(differences) * len(epsilon) * (len(whole.mass) + int(places[-1]))
-    continuous = isinstance(noise, Noise)
+    continuous = noise is not None
     every_shift = work <= _ALL_PAIRS_WORK // (20 if continuous else 1)
     facing = (whole.mass, whole.mass[::-1])
 
     def divergence(mass: FloatArray, shift: int, all_up_to: bool) -> tuple[FloatArray, FloatArray]:
-        if isinstance(noise, Noise):
+        if noise is not None:
             value, more = trapezoid(mass, shift, step, noise, epsilon, all_up_to)
             return value, error + more
         if all_up_to:
