@@ -50,6 +50,7 @@ HEADINGS = (
 )  # fmt: skip
 _MOST_INTERVALS = 1500
 _MATCH_RUNS = 50
+_MOST_CELLS = 2_000_000
 _NEXT_TO_NOTHING = 0.01
 
 
@@ -272,6 +273,11 @@ def assess(
         chosen(table.attributes, list(each), "margin's attribute")
     if paper_runs is not None:
         _validate.positive_integer("paper_runs", paper_runs)
+    if table.cells > _MOST_CELLS:
+        raise InvalidInput(
+            f"The table has {table.cells:,} cells, and up to {_MOST_CELLS:,} can be assessed; use "
+            "fewer attributes, or bins."
+        )
     universe = table.universe(largest_count)
     mechanisms = default_mechanisms(epsilon, delta, threshold, rate, quasi)
     rng = np.random.default_rng(seed)
