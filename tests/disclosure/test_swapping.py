@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
 from omit.disclosure.permute_and_flip import choose_donors, selection_probabilities
@@ -320,6 +321,17 @@ def test_a_huge_epsilon_chooses_the_nearest() -> None:
     nearest = Swapping(("race",), 0.4).errors(TABLE).bias
     huge = RandomisedSwapping(("race",), 0.4, epsilon=1e5).errors(TABLE).bias
     np.testing.assert_allclose(huge, nearest, atol=1e-12)
+
+
+def test_tables_that_are_too_large_to_swap_or_assess_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("omit.disclosure.swapping._MOST_NUMBERS", 50)
+    with pytest.raises(InvalidInput, match="3 values for each of 7 occupied cells, too many"):
+        Swapping(("race",)).law(TABLE)
+    monkeypatch.setattr("omit.disclosure.assess._MOST_CELLS", 11)
+    with pytest.raises(InvalidInput, match="12 cells, and up to 11 can be assessed"):
+        assess(TABLE, 1.0)
 
 
 def test_bad_parameters_are_refused() -> None:

@@ -70,7 +70,7 @@ def test_estimates_from_runs_agree_with_exact_numbers_where_they_should() -> Non
         "does not hold",
     ]
     assert "200" not in verdicts[0].finding, "the number of runs is an option"
-    right = found.assign(**{"δ exact": found["δ printed"], "bias, runs": found["bias printed"]})
+    right = found.assign(**{"δ exact": found["δ printed"]})
     for measure in ("bias", "α"):
         right[f"{measure} exact"] = right[f"{measure} printed"]
     standings = [each.standing for each in table_verdicts(right, paper.swapping_variants(table))]

@@ -37,6 +37,8 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
 Donor: TypeAlias = Literal["another record", "other quasi-identifiers"]
 Ties: TypeAlias = Literal["random", "first"]
 
+_MOST_NUMBERS = 100_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class SwapLaw:
@@ -118,6 +120,12 @@ class Swapping(TableMechanism):
         sizes = [n for place, n in enumerate(table.shape) if place not in quasi_places]
         sums = level_sums(matrix, sizes)
         rows, quasi = np.nonzero(matrix)
+        if len(rows) * sums[0].size > _MOST_NUMBERS:
+            raise InvalidInput(
+                f"Swapping {', '.join(self.quasi_identifiers)} has {matrix.shape[1]:,} values for "
+                f"each of {len(rows):,} occupied cells, too many to hold; swap attributes with "
+                "fewer categories, or bins."
+            )
         candidates = sums[rows]  # (occupied cells, levels, combinations)
         index = np.arange(len(rows))
         if self.donor == "another record":
