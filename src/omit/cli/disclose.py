@@ -130,7 +130,7 @@ def _show(assessment: "Assessment") -> None:
     counted = assessment.table
     title = (
         f"{' x '.join(counted.names)}: {counted.size:,} records in {counted.cells:,} cells, "
-        f"{assessment.original.unique:,} unique, {assessment.original.small:,} below "
+        f"{assessment.original.unique:,} unique, {assessment.original.small:,} not empty but below "
         f"{assessment.threshold}"
     )
     table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
