@@ -29,7 +29,7 @@ from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
 from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, NoGuarantee
 from omit.report.disclosure_report import error_figure
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
@@ -204,6 +204,13 @@ def test_where_everything_is_swapped_the_reason_is_said_once_and_delta_is_at_lea
     assert swapped.to_record()["delta_at_least"] == pytest.approx(0.8054, abs=1e-4)
     tight = assess(row(15, 12, 13), 1.0, largest_count=20).rows[-1]
     assert tight.cells()[1:3] == ("any", "unknown")
+
+
+def test_a_delta_next_to_one_is_shown_as_one() -> None:
+    suppressed = assess(row(1500, 1200, 1300), 1.0, threshold=1).rows[4]
+    assert isinstance(suppressed.guarantee, NoGuarantee)
+    assert "1 - 10^-" in suppressed.guarantee.reason
+    assert suppressed.cells()[1:3] == ("any", "1")
 
 
 def test_k_anonymity_is_that_of_the_quasi_identifiers() -> None:

@@ -111,8 +111,9 @@ class Row:
             pair = (f"{self.guarantee.epsilon:g}", rounded_up(self.guarantee.delta, 3))
         elif self.least_delta is not None:
             pair = ("any", f"≥ {self.least_delta}")
-        else:
-            pair = ("any", "1" if NO_DELTA in self.guarantee.reason else "unknown")
+        else:  # 1, or next to 1 and rounded up; only of swapping is it not always known
+            known = NO_DELTA in self.guarantee.reason or not isinstance(self.mechanism, Swapping)
+            pair = ("any", "1" if known else "unknown")
         return (
             str(self.mechanism),
             *pair,
