@@ -88,7 +88,7 @@ def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str])
         f"{QUESTION} --quasi-identifiers ,",
         f"{QUESTION} --group town",
         f"{QUESTION} --epsilon 1e-300 --delta 0",
-        f"{QUESTION} --domain sex=Female,Male --domain sex=Female",
+        f"{QUESTION} --domain sex=Female --domain sex=Female,Male",
         f"{QUESTION} --largest-count 0",
         f"{QUESTION} --margin town",
         f"{QUESTION} --largest-count 5",

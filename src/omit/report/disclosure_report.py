@@ -148,14 +148,19 @@ def _intervals(assessment: Assessment) -> str:
     if found is None or len(found) == 0:
         return ""
     margins = "; ".join(" x ".join(each) or "total" for each in assessment.margins)
-    width = (found["high"] - found["low"] + 1).astype(float)
     lost = int(found["recovered"].sum())
+    others = found[~found["recovered"].astype(bool)]
+    width = (others["high"] - others["low"] + 1).astype(float)
+    pinned = (
+        f"; the others are pinned to {width.median():.0f} possible values in the median"
+        if len(others)
+        else ""
+    )
     return (
         "<h2>Suppressed cells and published margins</h2>"
         f"<p>{len(found):,} cells are suppressed. Whoever sees the margins {escape(margins)} and "
-        f"the other cells can compute {lost:,} of them exactly; the others are pinned to "
-        f"{width.median():.0f} possible values in the median. A cell that can be computed is not "
-        "protected.</p>"
+        f"the other cells can compute {lost:,} of them exactly{pinned}. A cell that can be "
+        "computed is not protected.</p>"
     )
 
 
