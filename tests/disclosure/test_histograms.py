@@ -21,7 +21,7 @@ from omit.disclosure.histograms import (
     GeometricHistogram,
     LaplaceHistogram,
 )
-from omit.disclosure.mechanism import TableMechanism
+from omit.disclosure.mechanism import ExactDelta, TableMechanism
 from omit.disclosure.table import CountTable
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
@@ -139,7 +139,7 @@ def test_errors_of_whole_noise_are_sums_over_it(kind: str) -> None:
 def test_draws_have_the_closed_form_errors(mechanism: TableMechanism) -> None:
     """False alarms: 10 comparisons at 5 standard errors, below 1e-5."""
     runs = 40_000
-    draws = mechanism.release(TABLE, np.random.default_rng(1), runs) - TABLE.flat
+    draws = mechanism.study(TABLE, np.random.default_rng(1), runs) - TABLE.flat
     errors = mechanism.errors(TABLE)
     assert (draws >= -TABLE.flat).all()
     assert (np.abs(draws.mean(axis=0) - errors.bias) <= 5 * np.sqrt(errors.variance / runs)).all()
@@ -165,6 +165,31 @@ def test_discrete_gaussian_draws_have_their_law(exact: bool) -> None:
     expected = np.append(expected, runs - expected.sum())
     observed = np.append(observed, runs - observed.sum())
     assert stats.chisquare(observed, expected).pvalue > 1e-5
+
+
+def test_a_discrete_gaussian_release_is_drawn_by_the_exact_sampler() -> None:
+    mechanism = DiscreteGaussianHistogram(Fraction(9), 1.0)
+    released = mechanism.release(TABLE, np.random.default_rng(2), runs=30)
+    rng = np.random.default_rng(2)
+    noise = [exact_discrete_gaussian(Fraction(9), rng) for _ in range(150)]
+    expected = np.maximum(0, np.array(noise).reshape(30, 5) + TABLE.flat)
+    assert (released == expected).all()
+
+
+def test_a_delta_is_at_most_one() -> None:
+    """Of hardly any noise, a sum that rounding carries above 1."""
+    for variance in (Fraction(1, 10**4), Fraction(1, 50)):
+        assert DiscreteGaussianHistogram(variance, 1.0).exact_delta(1.0).delta <= 1
+    assert ExactDelta.of_delta(1.0, 1.0 + 1e-12).delta == 1
+
+
+def test_noise_that_is_too_large_to_compute_with_is_refused() -> None:
+    for kind in (LaplaceHistogram, GeometricHistogram):
+        with pytest.raises(InvalidInput, match="too large to compute with"):
+            kind(1e-300)
+        errors = kind(1e-12).errors(TABLE)
+        assert np.isfinite(errors.variance).all()
+        assert np.isfinite(kind(1e-12).release(TABLE, np.random.default_rng(0), 100)).all()
 
 
 def test_no_noise_reaches_epsilon_zero_and_gaussian_noise_needs_delta() -> None:

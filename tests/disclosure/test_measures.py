@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import astuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
+    Disclosure,
+    disclosure_of,
     exact_measures,
     group_errors,
     published_bounds,
@@ -25,7 +29,8 @@ from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
 from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, NoGuarantee
+from omit.report.disclosure_report import error_figure
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
 
@@ -165,10 +170,84 @@ def test_an_assessment_has_every_mechanism_at_the_same_epsilon() -> None:
     assert content["records"] == 32561
 
 
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "options", "weak"),
+    [
+        ([2, 1, 1], 0.5, {}, "swapping kind at rate 0.25"),
+        ([15, 12, 13], 0.01, {"delta": 0.0, "threshold": 1}, "randomised cell suppression below 1"),
+    ],
+)
+def test_a_delta_above_the_one_asked_for_is_never_recommended(
+    counts: list[int], epsilon: float, options: dict[str, Any], weak: str
+) -> None:
+    found = assess(row(*counts), epsilon, **options)
+    (named,) = [each for each in found.rows if str(each.mechanism) == weak]
+    assert isinstance(named.guarantee, Guarantee)
+    assert named.guarantee.delta > 0.7
+    assert named.measures.absolute < found.rows[1].measures.absolute, "it would have won"
+    assert not found.keeps(named)
+    recommended, _, rest = found.verdict.partition(" has the smallest expected error")
+    assert recommended.endswith("the geometric histogram")
+    assert "is next to nothing" in rest
+    assert weak in rest
+    bars = error_figure(found).axes[0].patches
+    hatched = {r.mechanism.key for r, bar in zip(found.rows, bars, strict=True) if bar.get_hatch()}
+    assert hatched == {r.mechanism.key for r in found.rows if not found.keeps(r)}
+
+
+def test_where_everything_is_swapped_the_reason_is_said_once_and_delta_is_at_least_the_bound() -> (
+    None
+):
+    swapped = assess(row(15, 12, 13), 1.0).rows[-1]
+    assert swapped.quasi_identifiers_only is None
+    assert swapped.cells()[1:3] == ("any", "≥ 0.8054")
+    assert swapped.to_record()["delta_at_least"] == pytest.approx(0.8054, abs=1e-4)
+    tight = assess(row(15, 12, 13), 1.0, largest_count=20).rows[-1]
+    assert tight.cells()[1:3] == ("any", "unknown")
+
+
+def test_a_delta_next_to_one_is_shown_as_one() -> None:
+    suppressed = assess(row(1500, 1200, 1300), 1.0, threshold=1).rows[4]
+    assert isinstance(suppressed.guarantee, NoGuarantee)
+    assert "1 - 10^-" in suppressed.guarantee.reason
+    assert suppressed.cells()[1:3] == ("any", "1")
+
+
+def test_k_anonymity_is_that_of_the_quasi_identifiers() -> None:
+    table = CountTable((SEX, TOWN), np.array([1, 1, 1, 0, 4, 9]))
+    assert disclosure_of(table, table.flat, 6, ["sex"]) == Disclosure(3, 3, 4)
+    assert disclosure_of(table, table.flat, 6, ["town"]).k_anonymity == 1
+    assert assess(table, 1.0, quasi_identifiers=["sex"]).original.k_anonymity == 3
+
+
+def test_what_a_release_shows_is_the_mean_of_all_runs() -> None:
+    """Swapping one in two of two records: k = 1 or 2, never always the same."""
+    table = CountTable((SEX, TOWN), np.array([1, 0, 0, 1, 0, 0]))
+    shown = assess(table, 1.0, rate=0.5).rows[-1].shown
+    assert 1 < shown.k_anonymity < 2
+    assert "mean of 50 releases" in assess(table, 1.0, paper_runs=9).notes[-2]
+    assert "estimates are from 9 runs" in assess(table, 1.0, paper_runs=9).notes[-2]
+
+
+def test_runs_in_blocks_have_the_same_measures_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = row(3, 0, 40, 7)
+    for mechanism in (LaplaceHistogram(1.0), RandomisedSwapping(("kind",), 0.5)):
+        at_once = simulated_measures(mechanism, table, np.random.default_rng(0), 50)
+        with monkeypatch.context() as patched:
+            patched.setattr("omit.disclosure.mechanism._COUNTS_AT_ONCE", 12)
+            blocks = simulated_measures(mechanism, table, np.random.default_rng(0), 50)
+            sizes = [len(b) for b in mechanism.study_in_blocks(table, np.random.default_rng(0), 50)]
+        assert sizes == [3] * 16 + [2]
+        for one, other in zip(astuple(at_once), astuple(blocks), strict=True):
+            assert one == pytest.approx(other)
+
+
 def test_bad_questions_about_a_table_are_refused() -> None:
     table = tabulate("adult", ["race", "sex"])
     for options, message in (
         ({"quasi_identifiers": ["rase"]}, "'rase' is not an attribute"),
+        ({"quasi_identifiers": []}, "at least one quasi-identifier"),
+        ({"largest_count": 0}, "largest_count"),
         ({"group": "town"}, "'town' is not an attribute"),
         ({"margins": [["town"]]}, "'town' is not an attribute"),
         ({"threshold": 0}, "k=0"),

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS
+from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
 from omit.disclosure.permute_and_flip import choose_donors, selection_probabilities
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
 from omit.disclosure.swapping_exact import exact_swapping_delta
@@ -195,7 +196,84 @@ def test_the_lower_bound_is_below_the_exact_delta(records: int) -> None:
         mechanism = swapping("randomised", rate, donor)
         exact = exact_swapping_delta(mechanism, Universe((RACE, TOWN), records), 1.5)
         assert exact is not None
-        assert lower_bound_delta(mechanism, records).delta <= exact.delta + 1e-9
+        floor = lower_bound_delta(mechanism, Universe((RACE, TOWN), records))
+        assert floor is not None
+        assert floor.delta <= exact.delta + 1e-9
+
+
+@pytest.mark.parametrize("rate", [0.25, 1.0])
+@pytest.mark.parametrize("ties", ["random", "first"])
+@pytest.mark.parametrize("donor", ["another record", "other quasi-identifiers"])
+@pytest.mark.parametrize("records", [2, 7, 40])
+def test_the_lower_bound_is_how_often_a_value_that_only_one_record_has_is_released(
+    rate: float, ties: Any, donor: Any, records: int
+) -> None:
+    mechanism = Swapping(("race",), rate, donor, ties)
+    alone = CountTable((RACE, TOWN), np.array([1, 0, records - 1, 0, 0, 0]))
+    law = mechanism.law(alone)
+    absent = math.prod(((1 - law.chances[:, 0]) ** law.counts).tolist())
+    floor = lower_bound_delta(mechanism, Universe((RACE, TOWN), records))
+    assert floor is not None
+    assert floor.delta == pytest.approx(1 - absent, abs=1e-12)
+    assert floor.delta <= 1 - absent + 1e-15
+
+
+def test_a_lower_bound_is_rounded_down_and_an_upper_bound_up() -> None:
+    floor = lower_bound_delta(Swapping(("race",)), Universe((RACE, TOWN), 10))
+    assert floor is not None
+    assert floor.delta == pytest.approx(0.805987, abs=1e-6)
+    assert str(floor) == "0.8059"
+    assert str(LeastDelta(-20.0)) == "1 - 10^-8"
+    assert ExactDelta.of_delta(0.0, 0.805912).show_delta() == "0.806"
+    assert ExactDelta.of_shortfall(0.0, -20.0).show_delta() == "1 - 10^-9"
+
+
+def test_without_room_for_the_records_that_are_alike_there_is_no_lower_bound() -> None:
+    """Two cells of each of three towns' races; see what the declared largest count allows."""
+    mechanism = Swapping(("race",))
+    for largest, known in ((2, False), (8, False), (9, True), (10, True)):
+        floor = lower_bound_delta(mechanism, Universe((RACE, TOWN), 10, largest))
+        assert (floor is not None) == known, largest
+    two = Swapping(("sex",))
+    assert lower_bound_delta(two, Universe((SEX, TOWN), 10, 9)) is None
+    assert lower_bound_delta(two, Universe((SEX, TOWN), 10, 10)) is not None
+    answer = mechanism.guarantee(Universe((RACE, TOWN), 10, 4), CHANGE_QUASI_IDENTIFIERS)
+    assert isinstance(answer, NoGuarantee)
+    assert "at least" not in answer.reason
+    assert "no count is above 4" in answer.reason
+
+
+@pytest.mark.parametrize("records", [3, 10])
+def test_where_nothing_can_change_nothing_is_told(records: int) -> None:
+    one = Attribute("race", ("x",))
+    mechanism = Swapping(("race",))
+    nothing = Guarantee(0.0, 0.0, CHANGE_QUASI_IDENTIFIERS)
+    assert mechanism.guarantee(Universe((one, TOWN), records), nothing.neighbours) == nothing
+    full = Universe((RACE, TOWN), 12, 2)
+    assert mechanism.guarantee(full, CHANGE_QUASI_IDENTIFIERS) == nothing
+    assert mechanism.guarantee(full) == Guarantee(0.0, 0.0, REPLACE)
+
+
+def test_a_declared_largest_count_makes_the_enumeration_an_upper_bound() -> None:
+    """Every cell holds one record at most: of 3 records in 4 cells one may change."""
+    mechanism = Swapping(("race",), 0.0)
+    answer = mechanism.guarantee(Universe((SEX, RACE), 3, 1), CHANGE_QUASI_IDENTIFIERS)
+    assert isinstance(answer, NoGuarantee)
+    assert "δ < 1" not in answer.reason, "delta is 1 in the enumeration, which knows no limit"
+    some = Swapping(("race",), 0.5)
+    bound, exact = (
+        some.guarantee(Universe((SEX, RACE), 3, largest), CHANGE_QUASI_IDENTIFIERS)
+        for largest in (1, 3)
+    )
+    assert bound == exact
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 800.0, 1e300])
+def test_a_huge_epsilon_has_a_delta_too(epsilon: float) -> None:
+    mechanism = RandomisedSwapping(("race",), 0.25, epsilon=epsilon)
+    answer = mechanism.guarantee(Universe((RACE, TOWN), 3), CHANGE_QUASI_IDENTIFIERS)
+    assert isinstance(answer, Guarantee)
+    assert answer.delta == pytest.approx(0.8359375)
 
 
 def test_what_is_not_swapped_is_released_and_leaves_no_guarantee() -> None:
@@ -245,6 +323,17 @@ def test_a_huge_epsilon_chooses_the_nearest() -> None:
     np.testing.assert_allclose(huge, nearest, atol=1e-12)
 
 
+def test_tables_that_are_too_large_to_swap_or_assess_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("omit.disclosure.swapping._MOST_NUMBERS", 50)
+    with pytest.raises(InvalidInput, match="3 values for each of 7 occupied cells, too many"):
+        Swapping(("race",)).law(TABLE)
+    monkeypatch.setattr("omit.disclosure.assess._MOST_CELLS", 11)
+    with pytest.raises(InvalidInput, match="12 cells, and up to 11 can be assessed"):
+        assess(TABLE, 1.0)
+
+
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(InvalidInput, match=r"rate=1.5 in \[0, 1\]"):
         Swapping(("race",), rate=1.5)
@@ -258,6 +347,8 @@ def test_bad_parameters_are_refused() -> None:
         Swapping(("race",), ties="last")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="epsilon above 0"):
         RandomisedSwapping(("race",), epsilon=0.0)
+    with pytest.raises(InvalidInput, match="ties='random'"):
+        RandomisedSwapping(("race",), ties="first")
     with pytest.raises(WrongNeighbours):
         Swapping(("race",)).guarantee(Universe((RACE, TOWN), 4), "add-remove")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omit.disclosure.attributes import MISSING, Attribute, parse_derivation
+from omit.disclosure.attributes import MISSING, Attribute, parse_derivation, parse_domains
 from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.tabulate import tabulate
 from omit.errors import InvalidInput
@@ -100,6 +100,10 @@ def test_the_bundled_data_have_registered_domains() -> None:
         (["a"], {"derive": ["a = bins(age, 0, 50, 5)"]}, "outside the bins"),
         (["a"], {"derive": ["a = bins(age, 9, 5, 5)"]}, "lower < upper"),
         (["a"], {"derive": ["a = bins(age, 0, 100, 0)"]}, "number of bins"),
+        (["a"], {"derive": ["a = bins(age, 0, 100, 1e9)"]}, "at most 1,000 bins"),
+        (["a"], {"derive": ["a = bins(age, 1e16, 10000000000000002, 9)"]}, "too narrow"),
+        (["a"], {"derive": ["a = age >= 5", "a = age >= 9"]}, "one derivation of 'a', got two"),
+        (["sex"], {"derive": ["sex = age >= 5"]}, "There is a column 'sex'"),
         (["sex"], {"missing": "ignore"}, "drop or category"),
         ([], {}, "at least one attribute"),
         (["sex", "sex"], {}, "distinct attributes"),
@@ -110,6 +114,19 @@ def test_bad_input_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         tabulate(people, attributes, **{"domains": DOMAINS, **options})  # type: ignore[arg-type]
+
+
+def test_bins_that_six_digits_do_not_tell_apart_have_more() -> None:
+    narrow = parse_derivation("x = bins(weight, 1000000, 1000010, 10)").attribute.categories
+    assert (narrow[0], narrow[-1]) == ("[1000000, 1000001)", "[1000009, 1000010]")
+    thirds = parse_derivation("x = bins(share, 0, 1, 3)").attribute.categories
+    assert thirds == ("[0, 0.333333)", "[0.333333, 0.666667)", "[0.666667, 1]")
+
+
+def test_a_column_has_one_domain() -> None:
+    assert parse_domains(["a=x,y", "b=from-data"]) == {"a": ["x", "y"], "b": "from-data"}
+    with pytest.raises(InvalidInput, match="one domain for the column 'a', got two"):
+        parse_domains(["a=x", "a=x,y"])
 
 
 def test_a_table_that_is_too_large_says_how_large() -> None:

@@ -22,7 +22,8 @@ def disclose(
     ],
     epsilon: Annotated[float, typer.Option(help="Epsilon of every mechanism.")] = 1.0,
     delta: Annotated[
-        float, typer.Option(help="Delta of discrete Gaussian noise; 0 leaves it out.")
+        float,
+        typer.Option(help="The largest delta allowed; 0 leaves discrete Gaussian noise out."),
     ] = 1e-6,
     derive: Annotated[
         list[str] | None,
@@ -69,7 +70,8 @@ def disclose(
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
     from omit import _validate
-    from omit.disclosure.assess import assess, parse_domain
+    from omit.disclosure.assess import assess
+    from omit.disclosure.attributes import parse_domains
     from omit.disclosure.tabulate import tabulate
 
     file = report or (None if json or no_report else Path("omit-disclosure.html"))
@@ -79,7 +81,7 @@ def disclose(
         source,
         _names(attributes),
         derive=derive or (),
-        domains=dict(parse_domain(each) for each in domain or ()),
+        domains=parse_domains(domain or ()),
         missing=missing,  # type: ignore[arg-type]  # any text: tabulate refuses the rest
         missing_values=missing_value or (),
         table=table,
@@ -91,7 +93,7 @@ def disclose(
             delta=delta,
             threshold=threshold,
             rate=swap_rate,
-            quasi_identifiers=_names(quasi_identifiers) if quasi_identifiers else None,
+            quasi_identifiers=None if quasi_identifiers is None else _names(quasi_identifiers),
             group=group,
             margins=None if margin is None else [_names(each) for each in margin],
             largest_count=largest_count,
@@ -128,7 +130,7 @@ def _show(assessment: "Assessment") -> None:
     counted = assessment.table
     title = (
         f"{' x '.join(counted.names)}: {counted.size:,} records in {counted.cells:,} cells, "
-        f"{assessment.original.unique:,} unique, {assessment.original.small:,} below "
+        f"{assessment.original.unique:,} unique, {assessment.original.small:,} not empty but below "
         f"{assessment.threshold}"
     )
     table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
@@ -142,9 +144,12 @@ def _show(assessment: "Assessment") -> None:
     for row in assessment.rows:
         if isinstance(row.guarantee, NoGuarantee):
             console.print(f"{row.mechanism}: {row.guarantee.reason}", soft_wrap=True, markup=False)
-        if isinstance(row.quasi_identifiers_only, NoGuarantee):
-            said = f"  if only quasi-identifiers change: {row.quasi_identifiers_only.reason}"
-            console.print(said, soft_wrap=True, markup=False)
+        restricted = row.quasi_identifiers_only
+        if restricted is not None:
+            said = restricted.reason if isinstance(restricted, NoGuarantee) else str(restricted)
+            console.print(
+                f"  if only quasi-identifiers change: {said}", soft_wrap=True, markup=False
+            )
     found = assessment.intervals
     if found is not None and len(found):
         console.print(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from omit._compile import compiled
 from omit._numeric import FloatArray
 from omit.data.casting import IntArray
 
 
-@numba.njit(cache=True)
+@compiled
 def _mismatches(profiles: IntArray, first: int, second: int) -> int:
     different = 0
     for place in range(profiles.shape[1]):
@@ -23,7 +23,7 @@ def _mismatches(profiles: IntArray, first: int, second: int) -> int:
     return different
 
 
-@numba.njit(cache=True)
+@compiled
 def donors_in_order(
     profiles: IntArray, counts: IntArray, epsilon: float, rng: np.random.Generator
 ) -> IntArray:
@@ -87,7 +87,7 @@ def donors_in_order(
     return donors
 
 
-@numba.njit(cache=True)
+@compiled
 def hockey_stick(first: FloatArray, second: FloatArray, factor: float) -> float:
     """Return the sum of max(0, P - factor Q) over all answers of independent rows.
 

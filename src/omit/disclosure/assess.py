@@ -20,16 +20,24 @@ from omit.disclosure.measures import (
     Measures,
     disclosure_of,
     group_errors,
+    mean_disclosure,
     measures_of,
     published_bounds,
     simulated_measures,
     suppressed_intervals,
     unique_exact_matches,
 )
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, CellErrors, TableMechanism
+from omit.disclosure.mechanism import (
+    CHANGE_QUASI_IDENTIFIERS,
+    NO_DELTA,
+    CellErrors,
+    LeastDelta,
+    TableMechanism,
+    rounded_up,
+)
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
-from omit.disclosure.swapping import RandomisedSwapping, Swapping
-from omit.disclosure.table import CountTable
+from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
+from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
@@ -42,11 +50,16 @@ HEADINGS = (
 )  # fmt: skip
 _MOST_INTERVALS = 1500
 _MATCH_RUNS = 50
+_MOST_CELLS = 2_000_000
+_NEXT_TO_NOTHING = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One mechanism on the table: its guarantee, its errors and what it still shows."""
+    """One mechanism on the table: its guarantee, its errors and what it still shows.
+
+    What is shown is the mean of several releases.
+    """
 
     mechanism: TableMechanism
     guarantee: Guarantee | NoGuarantee
@@ -58,16 +71,24 @@ class Row:
     groups: pd.DataFrame
     quasi_identifiers_only: Guarantee | NoGuarantee | None = None
     estimated: Measures | None = None
+    least_delta: LeastDelta | None = None
+
+    def keeps(self, epsilon: float, delta: float) -> bool:
+        """Return whether the mechanism promises (epsilon, delta) or more."""
+        held = self.guarantee
+        return isinstance(held, Guarantee) and held.epsilon <= epsilon and held.delta <= delta
 
     def to_record(self) -> dict[str, Any]:
         """Return the row as plain values."""
         held = isinstance(self.guarantee, Guarantee)
+        witness = getattr(self.guarantee, "witness", None)
         return {
             "mechanism": str(self.mechanism),
             "epsilon": self.guarantee.epsilon if isinstance(self.guarantee, Guarantee) else None,
             "delta": self.guarantee.delta if isinstance(self.guarantee, Guarantee) else None,
             "reason": None if held else getattr(self.guarantee, "reason", None),
-            "witness": None if held else str(getattr(self.guarantee, "witness", None)),
+            "witness": None if held or witness is None else str(witness),
+            "delta_at_least": None if self.least_delta is None else self.least_delta.delta,
             "if_only_quasi_identifiers_change": None
             if self.quasi_identifiers_only is None
             else str(self.quasi_identifiers_only),
@@ -87,9 +108,12 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Return the row for people, in the order of `HEADINGS`."""
         if isinstance(self.guarantee, Guarantee):
-            pair = (f"{self.guarantee.epsilon:g}", f"{self.guarantee.delta:.3g}")
-        else:
-            pair = ("any", "1")
+            pair = (f"{self.guarantee.epsilon:g}", rounded_up(self.guarantee.delta, 3))
+        elif self.least_delta is not None:
+            pair = ("any", f"≥ {self.least_delta}")
+        else:  # 1, or next to 1 and rounded up; only of swapping is it not always known
+            known = NO_DELTA in self.guarantee.reason or not isinstance(self.mechanism, Swapping)
+            pair = ("any", "1" if known else "unknown")
         return (
             str(self.mechanism),
             *pair,
@@ -115,12 +139,13 @@ class Assessment:
     original: Disclosure
     intervals: pd.DataFrame | None
     margins: tuple[tuple[str, ...], ...]
+    quasi_identifiers: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
 
     @property
     def verdict(self) -> str:
-        """Who promises something, and who is nearest to the truth among those."""
-        private = [row for row in self.rows if isinstance(row.guarantee, Guarantee)]
+        """Who promises what was asked for, and who is nearest to the truth among those."""
+        private = [row for row in self.rows if self.keeps(row)]
         rest = [row for row in self.rows if not isinstance(row.guarantee, Guarantee)]
         best = min(private, key=lambda row: row.measures.absolute)
         said = (
@@ -128,10 +153,24 @@ class Assessment:
             f"among those with a guarantee: {best.measures.absolute:,.1f} over "
             f"{self.table.cells:,} cells."
         )
+        for delta, names in self._weak().items():
+            much = "next to nothing" if delta > _NEXT_TO_NOTHING else "less than asked for"
+            said += f" Delta = {rounded_up(delta, 3)} is {much}: {', '.join(names)}."
         if rest:
-            names = ", ".join(str(row.mechanism) for row in rest)
-            said += f" No guarantee: {names}."
+            said += f" No guarantee: {', '.join(str(row.mechanism) for row in rest)}."
         return said
+
+    def _weak(self) -> dict[float, list[str]]:
+        """Return who promises something, but not what was asked for, by delta."""
+        found: dict[float, list[str]] = {}
+        for row in self.rows:
+            if isinstance(row.guarantee, Guarantee) and not self.keeps(row):
+                found.setdefault(row.guarantee.delta, []).append(str(row.mechanism))
+        return found
+
+    def keeps(self, row: Row) -> bool:
+        """Return whether a mechanism promises the epsilon and delta that were asked for."""
+        return row.keeps(self.epsilon, self.delta)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -146,6 +185,7 @@ class Assessment:
             "delta": self.delta,
             "neighbours": str(REPLACE),
             "threshold": self.threshold,
+            "quasi_identifiers": list(self.quasi_identifiers),
             "largest_count": self.largest_count,
             "original": asdict(self.original),
             "rows": [row.to_record() for row in self.rows],
@@ -196,7 +236,8 @@ def assess(
     table : CountTable
         The table.
     epsilon, delta : float
-        The guarantee; delta is for discrete Gaussian noise only, which is left out if it is 0.
+        The guarantee that is asked for; a mechanism with a larger delta is not recommended.
+        Discrete Gaussian noise is calibrated to delta and left out if it is 0.
     threshold : int
         For cell suppression.
     rate, quasi_identifiers : float, sequence of str
@@ -210,7 +251,7 @@ def assess(
     paper_runs : int, optional
         Estimate the errors from so many runs too, as the paper does with 200.
     seed : int
-        Of the releases on which unique matches are counted.
+        Of the releases on which it is counted what they show.
 
     Examples
     --------
@@ -221,7 +262,9 @@ def assess(
     guarantee: 38.3 over 20 cells. No guarantee: cell suppression below 6, randomised cell
     suppression below 6, swapping race at rate 0.25, randomised swapping race at rate 0.25.
     """
-    quasi = tuple(quasi_identifiers or table.names[:1])
+    quasi = table.names[:1] if quasi_identifiers is None else tuple(quasi_identifiers)
+    if not quasi:
+        raise InvalidInput("Expected at least one quasi-identifier.")
     chosen(table.attributes, quasi, "quasi-identifier")
     _validate.delta(delta)
     group = group or quasi[0]
@@ -231,40 +274,28 @@ def assess(
         chosen(table.attributes, list(each), "margin's attribute")
     if paper_runs is not None:
         _validate.positive_integer("paper_runs", paper_runs)
+    if table.cells > _MOST_CELLS:
+        raise InvalidInput(
+            f"The table has {table.cells:,} cells, and up to {_MOST_CELLS:,} can be assessed; use "
+            "fewer attributes, or bins."
+        )
     universe = table.universe(largest_count)
     mechanisms = default_mechanisms(epsilon, delta, threshold, rate, quasi)
     rng = np.random.default_rng(seed)
     rows = []
     for mechanism in mechanisms:
-        errors = mechanism.errors(table)
-        draws = mechanism.release(table, rng, _MATCH_RUNS)
-        rows.append(
-            Row(
-                mechanism,
-                mechanism.guarantee(universe),
-                errors,
-                measures_of(errors),
-                published_bounds(mechanism, table),
-                disclosure_of(draws[0], threshold),
-                float(unique_exact_matches(table, draws).mean()),
-                group_errors(mechanism, table, group, errors),
-                mechanism.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
-                if isinstance(mechanism, Swapping)
-                else None,
-                None
-                if paper_runs is None
-                else simulated_measures(mechanism, table, rng, paper_runs),
-            )
-        )
+        rows.append(_row(mechanism, table, universe, quasi, group, threshold, paper_runs, rng))
         if advance is not None:
             advance()
     suppression = CellSuppression(threshold)
     hidden = int(suppression.suppress_probability(table.flat).sum())
+    estimates = "" if paper_runs is None else f", and estimates are from {paper_runs:,} runs"
     notes = [
         *table.notes,
         f"Guarantees are under {REPLACE} for {universe.records:,} records; no count is above "
         f"{universe.largest_count:,}, which is declared and not observed.",
-        f"Unique matches are the mean of {_MATCH_RUNS} releases; all other numbers are exact.",
+        f"What releases show about few is the mean of {_MATCH_RUNS} releases"
+        f"{estimates}; all other numbers are exact.",
     ]
     intervals = None
     if hidden <= _MOST_INTERVALS:
@@ -281,24 +312,46 @@ def assess(
         group,
         universe.largest_count,
         tuple(rows),
-        disclosure_of(table.flat, threshold),
+        disclosure_of(table, table.flat, threshold, quasi),
         intervals,
         tuple(tuple(each) for each in given),
+        quasi,
         (*notes, WARNING),
     )
 
 
-def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
-    """Return the column and the categories of a line such as ``sex=Female,Male``.
-
-    Examples
-    --------
-    >>> parse_domain("sex=Female,Male"), parse_domain("town=from-data")
-    (('sex', ['Female', 'Male']), ('town', 'from-data'))
-    """
-    name, equals, listed = text.partition("=")
-    if not equals or not name.strip() or not listed.strip():
-        raise InvalidInput(f"Expected a domain such as sex=Female,Male, got {text!r}.")
-    if listed.strip() == "from-data":
-        return name.strip(), "from-data"
-    return name.strip(), [each.strip() for each in listed.split(",")]
+def _row(
+    mechanism: TableMechanism,
+    table: CountTable,
+    universe: Universe,
+    quasi: tuple[str, ...],
+    group: str,
+    threshold: int,
+    paper_runs: int | None,
+    rng: np.random.Generator,
+) -> Row:
+    errors = mechanism.errors(table)
+    guarantee = mechanism.guarantee(universe)
+    shown, matches = [], []
+    for block in mechanism.study_in_blocks(table, rng, _MATCH_RUNS):
+        shown += [disclosure_of(table, draw, threshold, quasi) for draw in block]
+        matches += unique_exact_matches(table, block).tolist()
+    restricted = least = None
+    if isinstance(mechanism, Swapping):
+        if any(len(each) > 1 for each in table.attributes if each.name not in quasi):
+            restricted = mechanism.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
+        elif isinstance(guarantee, NoGuarantee) and NO_DELTA not in guarantee.reason:
+            least = lower_bound_delta(mechanism, universe)
+    return Row(
+        mechanism,
+        guarantee,
+        errors,
+        measures_of(errors),
+        published_bounds(mechanism, table),
+        mean_disclosure(shown),
+        float(np.mean(matches)),
+        group_errors(mechanism, table, group, errors),
+        restricted,
+        None if paper_runs is None else simulated_measures(mechanism, table, rng, paper_runs),
+        least,
+    )

@@ -6,6 +6,7 @@ records as a full one, so the table has to hold all of them.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]
 
 MISSING = "(missing)"
 YES_NO = ("no", "yes")
+MOST_BINS = 1000
 _THRESHOLD = re.compile(r"\s*([^=<>!()]+?)\s*(>=|<=|==|!=|>|<)\s*([-+.\deE]+)\s*")
 _BINS = re.compile(r"\s*bins\(\s*([^,()]+?)\s*,\s*([^,]+),\s*([^,]+),\s*([^,]+)\)\s*")
 
@@ -103,10 +105,9 @@ class Derivation:
         """The attribute with its categories."""
         if self.comparison is not None:
             return Attribute(self.name, YES_NO, "derived")
-        labels = [
-            f"[{low:g}, {high:g}{']' if high == self.edges[-1] else ')'}"
-            for low, high in zip(self.edges[:-1], self.edges[1:], strict=True)
-        ]
+        shown = _distinct(self.edges)
+        labels = [f"[{low}, {high})" for low, high in itertools.pairwise(shown)]
+        labels[-1] = f"{labels[-1][:-1]}]"
         return Attribute(self.name, tuple(labels), "derived")
 
     def sql(self, number: str) -> str:
@@ -169,10 +170,28 @@ def parse_derivation(text: str) -> Derivation:
     column, *numbers = bins.groups()
     lower, upper, count = (_number(text, each) for each in numbers)
     number_of_bins = _validate.positive_integer("the number of bins", count)  # type: ignore[arg-type]
+    if number_of_bins > MOST_BINS:
+        raise InvalidInput(
+            f"Expected at most {MOST_BINS:,} bins of {name!r}, got {number_of_bins:,}."
+        )
     if not lower < upper:
         raise InvalidInput(f"Expected the bins of {name!r} to have lower < upper, got {text!r}.")
     edges = np.linspace(lower, upper, number_of_bins + 1)
+    if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        raise InvalidInput(
+            f"The bins of {name!r} are too narrow or too wide for floating-point numbers; got "
+            f"{text!r}."
+        )
     return Derivation(name, column, edges=tuple(edges.tolist()))
+
+
+def _distinct(edges: tuple[float, ...]) -> list[str]:
+    """Return edges with as few digits, from six on, as tell them all apart."""
+    for digits in range(6, 18):
+        shown = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(shown)) == len(shown):
+            break
+    return shown
 
 
 def _number(text: str, digits: str) -> float:
@@ -229,3 +248,35 @@ def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> 
     if len(set(names)) < len(names):
         raise InvalidInput(f"Expected every {what} only once, got {', '.join(names)}.")
     return tuple(known.index(name) for name in names)
+
+
+def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
+    """Return the column and the categories of a line such as ``sex=Female,Male``.
+
+    Examples
+    --------
+    >>> parse_domain("sex=Female,Male"), parse_domain("town=from-data")
+    (('sex', ['Female', 'Male']), ('town', 'from-data'))
+    """
+    name, equals, listed = text.partition("=")
+    if not equals or not name.strip() or not listed.strip():
+        raise InvalidInput(f"Expected a domain such as sex=Female,Male, got {text!r}.")
+    if listed.strip() == "from-data":
+        return name.strip(), "from-data"
+    return name.strip(), [each.strip() for each in listed.split(",")]
+
+
+def parse_domains(lines: Sequence[str]) -> dict[str, Sequence[str] | str]:
+    """Return the domains of several lines.
+
+    Raises
+    ------
+    InvalidInput
+        If a column has two.
+    """
+    domains: dict[str, Sequence[str] | str] = {}
+    for name, domain in map(parse_domain, lines):
+        if name in domains:
+            raise InvalidInput(f"Expected one domain for the column {name!r}, got two.")
+        domains[name] = domain
+    return domains

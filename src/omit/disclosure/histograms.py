@@ -23,12 +23,18 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.disclosure.discrete_gaussian import draw_discrete_gaussian, half_law
+from omit.disclosure.discrete_gaussian import (
+    draw_discrete_gaussian,
+    exact_discrete_gaussian,
+    half_law,
+)
 from omit.disclosure.mechanism import CellErrors, ExactDelta, TableMechanism
 from omit.disclosure.suppression import _require_replace
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
+
+_SMALLEST_EPSILON = 1e-12  # whole noise stays far below 2^53
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,10 @@ class GeometricHistogram(TableMechanism):
 
 @dataclass(frozen=True)
 class DiscreteGaussianHistogram(TableMechanism):
-    """Discrete Gaussian noise on every count (Canonne, Kamath, Steinke 2020), drawn exactly.
+    """Discrete Gaussian noise on every count (Canonne, Kamath, Steinke 2020).
+
+    `release` draws exactly, with whole numbers and fractions only. `study` inverts a table of the
+    law, which is off by less than 1e-15 in probability and a thousand times as fast.
 
     Parameters
     ----------
@@ -230,10 +239,6 @@ class DiscreteGaussianHistogram(TableMechanism):
         _require_replace(neighbours)
         return self.exact_delta(self.epsilon).guarantee("the noise is too small.")
 
-    def published_delta(self) -> float:
-        """Return the δ for which Section 3 of the paper states epsilon, with e^(-2 epsilon)."""
-        return math.exp(-2 * self.epsilon)
-
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells, from sums over the noise."""
         law = half_law(float(self.variance))
@@ -247,7 +252,16 @@ class DiscreteGaussianHistogram(TableMechanism):
         return CellErrors(bias, second[-1] + second[x] - bias**2, first[-1] + first[x])
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run."""
+        """Return released counts, one row for each run, with noise that is drawn exactly.
+
+        It takes about a tenth of a millisecond for every cell.
+        """
+        x = as_array(table.flat)
+        drawn = [exact_discrete_gaussian(self.variance, rng) for _ in range(runs * len(x))]
+        return np.maximum(0.0, x + as_array(drawn).reshape(runs, len(x)))
+
+    def study(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return releases for a study of errors, drawn quickly."""
         x = as_array(table.flat)
         noise = draw_discrete_gaussian(self.variance, (runs, len(x)), rng)
         return np.maximum(0.0, x + noise)
@@ -256,3 +270,8 @@ class DiscreteGaussianHistogram(TableMechanism):
 def _require_positive(epsilon: float) -> None:
     if _validate.epsilon(epsilon) == 0:
         raise InvalidInput("Expected epsilon above 0: no finite noise reaches epsilon = 0.")
+    if epsilon < _SMALLEST_EPSILON:
+        raise InvalidInput(
+            f"Noise for epsilon={epsilon:g} is too large to compute with; {_SMALLEST_EPSILON:g} "
+            "and more works."
+        )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
@@ -51,10 +52,10 @@ class Measures:
 def measures_of(errors: CellErrors) -> Measures:
     """Return the measures of a table from the errors of its cells."""
     return Measures(
-        bias=math.fsum(np.abs(errors.bias).tolist()),
+        bias=float(np.abs(errors.bias).sum()),
         fairness=float(errors.bias.max() - errors.bias.min()),
         variance=float(errors.variance.max()),
-        absolute=math.fsum(errors.absolute.tolist()),
+        absolute=float(errors.absolute.sum()),
     )
 
 
@@ -79,15 +80,16 @@ def simulated_measures(
 
     Estimated biases are noisy, so their absolute sum and their range come out too large.
     """
-    draws = mechanism.release(table, rng, runs)
-    return sampled_measures(draws, table)
-
-
-def sampled_measures(draws: FloatArray, table: CountTable) -> Measures:
-    """Return the measures of releases at hand, one in each row."""
-    off = draws - table.flat
-    errors = CellErrors(off.mean(axis=0), draws.var(axis=0), np.abs(off).mean(axis=0))
-    return measures_of(errors)
+    _validate.positive_integer("runs", runs)
+    total, squares, absolute = (np.zeros(table.cells) for _ in range(3))
+    for draws in mechanism.study_in_blocks(table, rng, runs):
+        off = draws - table.flat
+        total += off.sum(axis=0)
+        squares += (off**2).sum(axis=0)
+        absolute += np.abs(off).sum(axis=0)
+    bias = total / runs
+    variance = np.maximum(0.0, squares / runs - bias**2)
+    return measures_of(CellErrors(bias, variance, absolute / runs))
 
 
 def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, float]:
@@ -142,7 +144,7 @@ def group_errors(
         except InvalidInput:
             continue  # an empty group has no error for each record
         records = int(table.flat[cells].sum())
-        absolute = math.fsum(errors.absolute[cells].tolist())
+        absolute = float(errors.absolute[cells].sum())
         rows.append(
             {
                 attribute: category,
@@ -150,7 +152,7 @@ def group_errors(
                 "cells": len(cells),
                 "absolute error": absolute,
                 "error per 100 records": 100 * absolute / records,
-                "bias": math.fsum(errors.bias[cells].tolist()),
+                "bias": float(errors.bias[cells].sum()),
             }
         )
     return pd.DataFrame(rows)
@@ -158,37 +160,62 @@ def group_errors(
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What a table shows about few people.
+    """What a table shows about few people; of several releases, in the mean.
 
     Parameters
     ----------
-    k_anonymity : int
-        The smallest count that is not 0, or 0 if all are.
-    unique : int
+    k_anonymity : float
+        The fewest records that share a combination of quasi-identifiers which somebody has, or 0
+        if nobody is shown.
+    unique : float
         How many cells hold exactly one record.
-    small : int
+    small : float
         How many cells hold at least one record and fewer than the threshold.
     """
 
-    k_anonymity: int
-    unique: int
-    small: int
+    k_anonymity: float
+    unique: float
+    small: float
 
 
-def disclosure_of(counts: IntArray | FloatArray, threshold: int) -> Disclosure:
-    """Return what counts show; counts with decimals are rounded first.
+def disclosure_of(
+    table: CountTable,
+    counts: IntArray | FloatArray,
+    threshold: int,
+    quasi_identifiers: Sequence[str] | None = None,
+) -> Disclosure:
+    """Return what counts of a table's cells show; counts with decimals are rounded first.
+
+    Quasi-identifiers are all attributes if none are named.
 
     Examples
     --------
-    >>> disclosure_of(np.array([0, 1, 4, 9]), threshold=6)
+    >>> from omit.disclosure.attributes import Attribute
+    >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
+    >>> table = CountTable((sex, town), np.array([0, 1, 4, 9]))
+    >>> disclosure_of(table, table.flat, threshold=6)
     Disclosure(k_anonymity=1, unique=1, small=2)
+    >>> disclosure_of(table, table.flat, threshold=6, quasi_identifiers=["town"])
+    Disclosure(k_anonymity=4, unique=1, small=2)
     """
-    whole = np.rint(np.asarray(counts)).astype(np.int64).reshape(-1)
-    present = whole[whole > 0]
+    whole = np.rint(np.asarray(counts)).astype(np.int64).reshape(table.shape)
+    names = table.names if quasi_identifiers is None else quasi_identifiers
+    kept = chosen(table.attributes, names, "quasi-identifier")
+    margin = whole.sum(axis=tuple(set(range(whole.ndim)) - set(kept)))
+    present = margin[margin > 0]
     return Disclosure(
         int(present.min()) if len(present) else 0,
         int((whole == 1).sum()),
         int(((whole > 0) & (whole < threshold)).sum()),
+    )
+
+
+def mean_disclosure(shown: Sequence[Disclosure]) -> Disclosure:
+    """Return what several releases show in the mean."""
+    return Disclosure(
+        float(np.mean([each.k_anonymity for each in shown])),
+        float(np.mean([each.unique for each in shown])),
+        float(np.mean([each.small for each in shown])),
     )
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ CHANGE_QUASI_IDENTIFIERS = Relation(
 )
 
 NO_DELTA = "no (ε, δ) with δ < 1"
+_COUNTS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class ExactDelta:
     Examples
     --------
     >>> ExactDelta.of_shortfall(1.0, -5000.0).show_delta()
-    '1 - 10^-2171'
+    '1 - 10^-2172'
     """
 
     epsilon: float
@@ -63,17 +66,16 @@ class ExactDelta:
     @classmethod
     def of_delta(cls, epsilon: float, delta: float, witness: Any = None) -> ExactDelta:
         """Return a delta that is not near 1."""
-        delta = max(0.0, delta)
+        delta = min(1.0, max(0.0, delta))
         return cls(epsilon, delta, math.log1p(-delta) if delta < 1 else -math.inf, witness)
 
     def show_delta(self) -> str:
-        """Return delta for people, also where it is as good as 1."""
+        """Return delta for people, also where it is as good as 1; never less than it is."""
         if self.log_shortfall == -math.inf:
             return "1"
         if self.log_shortfall < math.log(1e-4):
-            digits = self.log_shortfall / math.log(10)
-            return f"1 - 10^{digits:.0f}"
-        return f"{self.delta:.4g}"
+            return f"1 - 10^{math.floor(self.log_shortfall / math.log(10))}"
+        return rounded_up(self.delta)
 
     def guarantee(self, reason: str, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return it as a guarantee, or say that it promises nothing."""
@@ -85,6 +87,53 @@ class ExactDelta:
             f"no δ that a floating-point number tells from 1: δ = {self.show_delta()}; {reason}",
             self.witness,
         )
+
+
+@dataclass(frozen=True)
+class LeastDelta:
+    """A delta that is needed at every epsilon; how much more is needed is not said.
+
+    Parameters
+    ----------
+    log_shortfall : float
+        At least the logarithm of 1 - delta; -inf if delta is 1.
+
+    Examples
+    --------
+    >>> print(LeastDelta(math.log(1 - 0.805987)))
+    0.8059
+    """
+
+    log_shortfall: float
+
+    @property
+    def delta(self) -> float:
+        """The delta, rounded down in its last digits."""
+        delta = -math.expm1(self.log_shortfall)
+        return 1.0 if self.log_shortfall == -math.inf else max(0.0, delta - 1e-15)
+
+    def __str__(self) -> str:
+        if self.log_shortfall == -math.inf:
+            return "1"
+        if self.log_shortfall < math.log(1e-4):
+            return f"1 - 10^{math.ceil(self.log_shortfall / math.log(10))}"
+        return _rounded(self.delta, 4, ROUND_DOWN)
+
+
+def rounded_up(delta: float, digits: int = 4) -> str:
+    """Return a delta with so many digits that is never less than it is.
+
+    Examples
+    --------
+    >>> rounded_up(0.76212), rounded_up(1e-06), rounded_up(0.0)
+    ('0.7622', '1e-06', '0')
+    """
+    return _rounded(delta, digits, ROUND_UP)
+
+
+def _rounded(number: float, digits: int, rounding: str) -> str:
+    # The shortest decimal that is this number: 1e-6 is not rounded up to 1.001e-06.
+    return f"{float(Context(digits, rounding).create_decimal(Decimal(repr(number)))):.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -136,10 +185,35 @@ class TableMechanism(ABC):
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run, after projection to counts >= 0.
 
-        Draws are for studying errors: a release needs samplers that are safe in floating point.
+        Noise that is not discrete is rounded in floating point: draws are for studying errors.
         """
+
+    def study(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return releases for a study of errors, which may be drawn more quickly."""
+        return self.release(table, rng, runs)
+
+    def study_in_blocks(
+        self, table: CountTable, rng: np.random.Generator, runs: int
+    ) -> Iterator[FloatArray]:
+        """Give `study` in blocks of runs, so that a large table is not held many times."""
+        for block in blocks(runs, table.cells):
+            yield self.study(table, rng, block)
 
     @property
     @abstractmethod
     def key(self) -> str:
         """A short name for columns and figures."""
+
+
+def blocks(runs: int, cells: int) -> Iterator[int]:
+    """Give the runs of each block: a few million counts at a time, and at least one run.
+
+    Examples
+    --------
+    >>> list(blocks(50, 100_000))
+    [20, 20, 10]
+    """
+    most = max(1, _COUNTS_AT_ONCE // cells)
+    while runs > 0:
+        yield min(runs, most)
+        runs -= most

@@ -196,7 +196,8 @@ class RandomisedCellSuppression(CellSuppression):
         for x, y in _pairs_near(universe, self._special):
             log_shortfall = self._log_shortfall(epsilon, x, y)
             if log_shortfall < worst.log_shortfall:
-                witness = TableWitness((x, y), (x - 1, y + 1), "hardly any answer fits both.")
+                seen = "no" if log_shortfall == -math.inf else "hardly any"
+                witness = TableWitness((x, y), (x - 1, y + 1), f"{seen} answer fits both.")
                 worst = ExactDelta.of_shortfall(epsilon, log_shortfall, witness)
         return worst
 

@@ -12,7 +12,7 @@ cell's records is multinomial, and a cell of the release is a sum of independent
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -25,8 +25,9 @@ from omit.disclosure.attributes import chosen
 from omit.disclosure.mechanism import (
     CHANGE_QUASI_IDENTIFIERS,
     CellErrors,
-    ExactDelta,
+    LeastDelta,
     TableMechanism,
+    blocks,
 )
 from omit.disclosure.permute_and_flip import level_probabilities
 from omit.disclosure.table import CountTable, Universe
@@ -35,6 +36,8 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
 
 Donor: TypeAlias = Literal["another record", "other quasi-identifiers"]
 Ties: TypeAlias = Literal["random", "first"]
+
+_MOST_NUMBERS = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,12 @@ class Swapping(TableMechanism):
         sizes = [n for place, n in enumerate(table.shape) if place not in quasi_places]
         sums = level_sums(matrix, sizes)
         rows, quasi = np.nonzero(matrix)
+        if len(rows) * sums[0].size > _MOST_NUMBERS:
+            raise InvalidInput(
+                f"Swapping {', '.join(self.quasi_identifiers)} has {matrix.shape[1]:,} values for "
+                f"each of {len(rows):,} occupied cells, too many to hold; swap attributes with "
+                "fewer categories, or bins."
+            )
         candidates = sums[rows]  # (occupied cells, levels, combinations)
         index = np.arange(len(rows))
         if self.donor == "another record":
@@ -125,7 +134,7 @@ class Swapping(TableMechanism):
             candidates[index, :, quasi] = 0
         chances = np.zeros((len(rows), matrix.shape[1]))
         some = candidates.sum(axis=(1, 2)) > 0
-        if self.ties == "first" and type(self) is Swapping:
+        if self.ties == "first":
             chances[some] = _first(matrix, positions, profiles, rows[some], quasi[some], self.donor)
         elif some.any():
             chances[some] = self._donor_chances(candidates[some])
@@ -141,11 +150,11 @@ class Swapping(TableMechanism):
         return as_array(chosen_level / chosen_level.sum(axis=1, keepdims=True))
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return the exact delta for few records, else why nothing is promised, with a witness.
+        """Return delta for few records, else why nothing is promised, with a witness.
 
         Under "replace" whatever is not a quasi-identifier is released unchanged. Under
-        "change-quasi-identifiers" delta is exact for up to five records; beyond that, a lower bound
-        is proved that holds for every epsilon.
+        "change-quasi-identifiers" delta is exact for up to five records, if a cell can hold all of
+        them, and else an upper bound; beyond that, a lower bound is proved for every epsilon.
         """
         from omit.disclosure.swapping_exact import swapping_guarantee
 
@@ -179,12 +188,15 @@ class Swapping(TableMechanism):
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
+        return _draw(self.law(table), table.cells, rng, runs)
+
+    def study_in_blocks(
+        self, table: CountTable, rng: np.random.Generator, runs: int
+    ) -> Iterator[FloatArray]:
+        """Give releases in blocks; the law is computed once."""
         law = self.law(table)
-        released = np.zeros((runs, table.cells))
-        chances = law.chances / law.chances.sum(axis=1, keepdims=True)
-        for run in range(runs):
-            np.add.at(released[run], law.targets, rng.multinomial(law.counts, chances))
-        return released
+        for block in blocks(runs, table.cells):
+            yield _draw(law, table.cells, rng, block)
 
 
 @dataclass(frozen=True)
@@ -215,6 +227,10 @@ class RandomisedSwapping(Swapping):
         super().__post_init__()
         if _validate.epsilon(self.epsilon) == 0:
             raise InvalidInput("Expected epsilon above 0 for permute-and-flip.")
+        if self.ties != "random":
+            raise InvalidInput(
+                "Expected ties='random': permute-and-flip chooses equal donors equally often."
+            )
 
     def __str__(self) -> str:
         return f"randomised {super().__str__()}"
@@ -245,6 +261,14 @@ class RandomisedSwapping(Swapping):
         share = math.exp(-self.epsilon / 2) / records
         gamma = 1 - self.rate
         return 1 - 2 * gamma * (1 - gamma) * share - 3 * ((1 - gamma) * share) ** 2
+
+
+def _draw(law: SwapLaw, cells: int, rng: np.random.Generator, runs: int) -> FloatArray:
+    released = np.zeros((runs, cells))
+    chances = law.chances / law.chances.sum(axis=1, keepdims=True)
+    for run in range(runs):
+        np.add.at(released[run], law.targets, rng.multinomial(law.counts, chances))
+    return released
 
 
 def _profiles(
@@ -331,7 +355,7 @@ def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
     return result
 
 
-def lower_bound_delta(swapping: Swapping, records: int) -> ExactDelta:
+def lower_bound_delta(swapping: Swapping, universe: Universe) -> LeastDelta | None:
     """Return a delta that swapping needs at every epsilon if only quasi-identifiers change.
 
     All records are alike but one, whose quasi-identifiers nobody else has. With other
@@ -340,15 +364,28 @@ def lower_bound_delta(swapping: Swapping, records: int) -> ExactDelta:
     unless the first is always taken (let it be that record) or donors must have other
     quasi-identifiers (only that record has).
 
+    None where the two data sets are not possible: a cell must be able to hold all records, or all
+    but one if there is a third combination of quasi-identifiers for the other to have.
+
     Examples
     --------
-    >>> round(lower_bound_delta(Swapping(("sex",), rate=0.25), 7634).delta, 4)
+    >>> from omit.disclosure.attributes import Attribute
+    >>> sex = Attribute("sex", ("F", "M"))
+    >>> print(lower_bound_delta(Swapping(("sex",), rate=0.25), Universe((sex,), 7634)))
     0.8053
     """
-    rate = swapping.rate
+    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
+    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
+    m, rate = universe.records, swapping.rate
+    alike = m - 1 if combinations > 2 else m
+    if combinations < 2 or universe.largest_count < alike:
+        return None
+    if m < 2 or rate == 0:
+        return LeastDelta(-math.inf)
     sure = swapping.donor == "other quasi-identifiers" or swapping.ties == "first"
-    if records < 2 or rate == 0:
-        return ExactDelta.of_shortfall(0.0, -math.inf)
-    taken = rate if sure else rate / (records - 1)
-    untaken = (records - 1) * math.log1p(-taken) if taken < 1 else -math.inf
-    return ExactDelta.of_shortfall(0.0, math.log(rate) + untaken)
+    taken = rate if sure else rate / (m - 1)
+    if taken == 1:
+        return LeastDelta(-math.inf)
+    log_shortfall = math.log(rate) + (m - 1) * math.log1p(-taken)
+    # Larger by more than rounding can have taken: delta must not come out too large.
+    return LeastDelta(log_shortfall + 1e-14 * (1 + abs(log_shortfall)))

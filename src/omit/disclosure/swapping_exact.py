@@ -10,7 +10,8 @@ is the hockey-stick divergence of two products. It is enumerated over all answer
   probabilities under both, so all such values count as one.
 
 Where donors must have other quasi-identifiers the second point fails, and all patterns of equal
-quasi-identifiers are enumerated.
+quasi-identifiers are enumerated. All data sets are enumerated, also those with more records in a
+cell than are declared possible: if not all records fit into one cell, delta is an upper bound.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, ExactDelta
+from omit.disclosure.mechanism import NO_DELTA, ExactDelta
 from omit.disclosure.table import Universe
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
@@ -47,8 +48,8 @@ class SwapWitness:
     seen: str
 
     def __str__(self) -> str:
-        if "any" in self.quasi_identifiers:
-            return f"records that {self.seen}"
+        if not self.quasi_identifiers:
+            return f"records {self.seen}"
         return (
             f"records with quasi-identifiers {', '.join(self.quasi_identifiers)} or "
             f"{', '.join(self.neighbour)}: {self.seen}"
@@ -62,39 +63,48 @@ def swapping_guarantee(
     from omit.disclosure.swapping import lower_bound_delta
 
     quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
+    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
     kept = [
         each
         for place, each in enumerate(universe.attributes)
         if place not in quasi and len(each) > 1
     ]
+    only_table = universe.largest_count * universe.cells == universe.records
+    if only_table or (combinations < 2 and not (neighbours == REPLACE and kept)):
+        return Guarantee(0.0, 0.0, neighbours)  # there are no neighbours
     if neighbours == REPLACE and kept:
         other = kept[0]
-        witness = SwapWitness(
-            ("any",) * min(universe.records, 3),
-            ("any",) * min(universe.records, 3),
-            (),
-            f"all have {other.name} = {other.categories[0]}, or of which one has "
-            f"{other.categories[1]}, "
-            "which the release shows.",
+        seen = (
+            f"that are equal but for one, which has {other.name} = {other.categories[0]} or "
+            f"{other.name} = {other.categories[1]}, as the release shows."
         )
         names = ", ".join(each.name for each in kept)
         unchanged = "is released as it is" if len(kept) == 1 else "are released as they are"
-        return NoGuarantee(f"no (ε, δ) with δ < 1: {names} {unchanged}.", witness)
+        return NoGuarantee(f"{NO_DELTA}: {names} {unchanged}.", SwapWitness((), (), (), seen))
     if universe.records <= MOST_RECORDS and swapping.ties == "random":
         exact = exact_swapping_delta(swapping, universe, epsilon)
-        if exact is not None:
+        if exact is not None and (exact.delta < 1 or universe.largest_count == universe.records):
             return exact.guarantee("some release is possible for one of two only.", neighbours)
-    floor = lower_bound_delta(swapping, universe.records)
+    floor = lower_bound_delta(swapping, universe)
+    if floor is None:
+        return NoGuarantee(
+            f"no δ below 1 is proved under {neighbours} where no count is above "
+            f"{universe.largest_count:,}."
+        )
+    alike = ["b"] * min(universe.records - 1, 3)
+    neighbour = "b" if universe.largest_count == universe.records else "c"
     witness = SwapWitness(
-        ("a", *["b"] * min(universe.records - 1, 3)),
-        ("b", *["b"] * min(universe.records - 1, 3)),
+        ("a", *alike),
+        (neighbour, *alike),
         (),
-        "the value a is released with probability "
-        f"{floor.delta:.4g} in the first case and never in the second, all else being equal.",
+        f"the value a is released with probability {floor} or more in the first case and never in "
+        "the second, all else being equal.",
     )
+    if floor.delta == 1:
+        return NoGuarantee(f"{NO_DELTA}: some release is possible for one of two only.", witness)
     return NoGuarantee(
-        f"δ is at least {floor.show_delta()} for every ε under {CHANGE_QUASI_IDENTIFIERS}, and no "
-        "smaller number than 1 is proved for so many records.",
+        f"δ is at least {floor} for every ε under {neighbours}, and no smaller number than 1 is "
+        "proved for so many records.",
         witness,
     )
 
@@ -102,7 +112,10 @@ def swapping_guarantee(
 def exact_swapping_delta(
     swapping: Swapping, universe: Universe, epsilon: float
 ) -> ExactDelta | None:
-    """Return the smallest delta if quasi-identifiers change, by enumeration; None if too many."""
+    """Return the smallest delta if quasi-identifiers change, by enumeration; None if too many.
+
+    A declared largest count is not used: below the number of records, it is an upper bound.
+    """
     from omit.disclosure._kernels import hockey_stick
 
     quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
@@ -117,6 +130,8 @@ def exact_swapping_delta(
     if agreements is None or len(agreements) * len(labels) * answers**m > _BUDGET:
         return None
     worst = ExactDelta.of_delta(epsilon, 0.0)
+    # Delta falls in epsilon, so a smaller one that has an exponential is valid.
+    factor = math.exp(min(epsilon, 700.0))
     for pattern in agreements:
         matrix = np.array(pattern).reshape(m, m)
         donors = neighbour_donors = _donors(swapping, matrix, None, len(rest))
@@ -126,7 +141,7 @@ def exact_swapping_delta(
                 neighbour_donors = _donors(swapping, matrix, second, len(rest))
             before = _row_laws(swapping.rate, donors, first, answers)
             after = _row_laws(swapping.rate, neighbour_donors, second, answers)
-            delta = float(hockey_stick(before, after, math.exp(epsilon)))
+            delta = float(hockey_stick(before, after, factor))
             if delta > worst.delta:
                 witness = SwapWitness(
                     tuple("abcdef"[each] for each in first),

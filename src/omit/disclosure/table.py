@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit.data.casting import IntArray, show_records, whole_counts
@@ -28,7 +27,8 @@ class Universe:
     records : int
         The number of records, public because neighbours have equally many.
     largest_count : int, optional
-        The largest count that a cell can have, the paper's `B`; by default the number of records.
+        The largest count that a cell can have, the paper's `B`; 0, the default, stands for the
+        number of records.
 
     Examples
     --------
@@ -182,6 +182,8 @@ class CountTable:
         InvalidInput
             If some count is above the declared largest one: no guarantee would cover the table.
         """
+        if largest_count is not None:
+            _validate.positive_integer("largest_count", largest_count)
         if largest_count is not None and largest_count < self.counts.max():
             raise InvalidInput(
                 f"The table holds a count above the declared largest_count={largest_count}, so no "
@@ -202,10 +204,6 @@ class CountTable:
         occupied = np.flatnonzero(self.flat)
         codes = np.stack(np.unravel_index(occupied, self.shape), axis=1)
         return np.repeat(codes, self.flat[occupied], axis=0).astype(np.int64)
-
-    def with_counts(self, counts: ArrayLike) -> CountTable:
-        """Return a table of the same attributes with other counts."""
-        return CountTable(self.attributes, np.asarray(counts), self.source)
 
     def group(self, name: str, category: str) -> IntArray:
         """Return the flat positions of the cells of a group.

@@ -75,7 +75,11 @@ def tabulate(
     """
     if missing not in ("drop", "category"):
         raise InvalidInput(f"Expected missing={missing!r} to be drop or category.")
-    derivations = {each.name: each for each in map(parse_derivation, derive)}
+    derivations: dict[str, Derivation] = {}
+    for each in map(parse_derivation, derive):
+        if each.name in derivations:
+            raise InvalidInput(f"Expected one derivation of {each.name!r}, got two.")
+        derivations[each.name] = each
     if not attributes:
         raise InvalidInput("Expected at least one attribute.")
     known = DATASETS[source] if is_registered(source, table) else None
@@ -106,6 +110,12 @@ def _tabulate(
         if name not in opened.names:
             raise InvalidInput(
                 f"There is no column {name!r} in {opened.label}; {nearest(name, opened.names)}."
+            )
+    for name in derivations:
+        if name in opened.names:
+            raise InvalidInput(
+                f"There is a column {name!r} in {opened.label}; give the derived attribute another "
+                "name."
             )
     declared = [
         derivations[name].attribute

@@ -17,7 +17,7 @@ import numpy as np
 from omit._numeric import FloatArray, as_array
 from omit.disclosure.attributes import MISSING, Attribute, chosen
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
-from omit.disclosure.measures import exact_measures, sampled_measures, unique_exact_matches
+from omit.disclosure.measures import exact_measures, simulated_measures, unique_exact_matches
 from omit.disclosure.mechanism import TableMechanism
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
@@ -113,7 +113,7 @@ def table_1(table: CountTable, runs: int, rng: np.random.Generator) -> pd.DataFr
         for mechanism in mechanisms(epsilon):
             delta, error, fairness, variance = PRINTED[epsilon, mechanism.key]
             exact = exact_measures(mechanism, table)
-            runs_of = sampled_measures(mechanism.release(table, rng, runs), table)
+            runs_of = simulated_measures(mechanism, table, rng, runs)
             rows.append(
                 {
                     "ε": epsilon,
@@ -251,7 +251,7 @@ def figure_3(runs: int, rng: np.random.Generator) -> list[Subgroup]:
     deciles = [float(each) for each in table.attributes[2].categories]
     found = []
     for mechanism in mechanisms(2.0, k=10):
-        mean = mechanism.release(table, rng, runs).mean(axis=0)
+        mean = mechanism.study(table, rng, runs).mean(axis=0)
         errors = mechanism.errors(table)
         for name, where in GROUPS.items():
             truth = two_way(table, as_array(table.flat), "EDU", "PINCP_DECILE", where)
@@ -285,7 +285,7 @@ def figure_4(
         every: list[TableMechanism] = [*mechanisms(epsilon)]
         every += [CellSuppression(THRESHOLD), Swapping(("RAC1P",), RATE)]
         for mechanism in every:
-            draws = mechanism.release(table, rng, 1 if mechanism.key == "suppression" else runs)
+            draws = mechanism.study(table, rng, 1 if mechanism.key == "suppression" else runs)
             scores = [logistic_accuracy(table, draw, "income50k") for draw in draws]
             rows.append(
                 {
@@ -312,7 +312,7 @@ def figure_5(runs: int, rng: np.random.Generator) -> pd.DataFrame:
             for mechanism in mechanisms(epsilon):
                 if isinstance(mechanism, CellSuppression):
                     continue
-                matches = unique_exact_matches(table, mechanism.release(table, rng, runs))
+                matches = unique_exact_matches(table, mechanism.study(table, rng, runs))
                 rows.append(
                     {
                         "data": name,

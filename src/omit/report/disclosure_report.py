@@ -25,15 +25,17 @@ def disclosure_report(assessment: Assessment) -> str:
         f'<p class="warning">{escape(WARNING)}</p>',
         f"<p>{table.size:,} records in {table.cells:,} cells, from {escape(table.source)}; "
         f"{int((table.flat == 0).sum()):,} cells are empty, {assessment.original.unique:,} hold "
-        f"one record, {assessment.original.small:,} hold fewer than {assessment.threshold}.</p>",
+        f"one record, {assessment.original.small:,} hold at least one and fewer than "
+        f"{assessment.threshold}.</p>",
         f'<p class="verdict">{escape(assessment.verdict)}</p>',
         "<h2>The same ε for every mechanism</h2>",
         html_table(HEADINGS, [row.cells() for row in assessment.rows], kinds),
         "<p>Error: the expected sum of |released − true| over all cells. Bias: the sum of the "
         "absolute biases. Fairness α: the largest less the smallest bias of a cell. Unique "
         "matches: records that are alone in their cell and are shown alone.</p>",
-        f"<figure>{svg(error_figure(assessment))}<figcaption>Bars without hatching have a "
-        "guarantee.</figcaption></figure>",
+        f"<figure>{svg(error_figure(assessment))}<figcaption>Bars without hatching have the "
+        f"guarantee ε = {assessment.epsilon:g}, δ = {assessment.delta:g} or a better one."
+        "</figcaption></figure>",
         _guarantees(assessment),
         f"<h2>Who bears the error: {escape(assessment.group)}</h2>",
         _groups(assessment),
@@ -56,7 +58,7 @@ def error_figure(assessment: Assessment) -> Figure:
     figure = Figure(figsize=(7.6, 3.2), layout="constrained")
     axes = figure.subplots()
     for place, row in enumerate(assessment.rows):
-        held = not isinstance(row.guarantee, NoGuarantee)
+        held = assessment.keeps(row)
         axes.barh(
             place,
             row.measures.absolute,
@@ -69,7 +71,10 @@ def error_figure(assessment: Assessment) -> Figure:
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.set_xlabel("expected sum of absolute errors, records")
-    axes.set_title(f"ε = {assessment.epsilon:g}; dark: with guarantee, hatched: none", fontsize=11)
+    axes.set_title(
+        f"ε = {assessment.epsilon:g}; dark: δ at most {assessment.delta:g}, hatched: not",
+        fontsize=11,
+    )
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure
@@ -77,12 +82,12 @@ def error_figure(assessment: Assessment) -> Figure:
 
 def _guarantees(assessment: Assessment) -> str:
     def said(row: Row) -> str:
-        if isinstance(row.guarantee, NoGuarantee):
-            shown = f" Witness: {row.guarantee.witness}" if row.guarantee.witness else ""
-            only = row.quasi_identifiers_only
-            restricted = f" If only quasi-identifiers change: {only}" if only else ""
-            return f"{row.guarantee}{shown}{restricted}"
-        return str(row.guarantee)
+        said = str(row.guarantee)
+        if isinstance(row.guarantee, NoGuarantee) and row.guarantee.witness:
+            said += f" Witness: {row.guarantee.witness}"
+        if row.quasi_identifiers_only is not None:
+            said += f" If only quasi-identifiers change: {row.quasi_identifiers_only}"
+        return said
 
     rows = [(str(row.mechanism), said(row)) for row in assessment.rows]
     return "<h2>Guarantees</h2>" + html_table(
@@ -121,12 +126,21 @@ def _shown(assessment: Assessment) -> str:
         (str(row.mechanism), row.shown, f"{row.unique_matches:.2f} %") for row in assessment.rows
     ]
     cells = [
-        (name, f"{shown.k_anonymity:,}", f"{shown.unique:,}", f"{shown.small:,}", matches)
+        (name, *(_mean(each) for each in (shown.k_anonymity, shown.unique, shown.small)), matches)
         for name, shown, matches in rows
     ]
-    headings = ("", "smallest count", "cells with 1", f"cells below {assessment.threshold}",
+    headings = ("", "k-anonymity", "cells with 1", f"cells below {assessment.threshold}",
                 "unique matches")  # fmt: skip
-    return html_table(headings, cells, ("", *["number"] * 4))
+    return (
+        html_table(headings, cells, ("", *["number"] * 4))
+        + "<p>Releases in the mean. k-anonymity: the fewest records that share a combination of "
+        f"{escape(', '.join(assessment.quasi_identifiers))}, among those that somebody has; cells "
+        "below the threshold hold at least one.</p>"
+    )
+
+
+def _mean(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
 
 
 def _intervals(assessment: Assessment) -> str:
@@ -134,14 +148,19 @@ def _intervals(assessment: Assessment) -> str:
     if found is None or len(found) == 0:
         return ""
     margins = "; ".join(" x ".join(each) or "total" for each in assessment.margins)
-    width = (found["high"] - found["low"] + 1).astype(float)
     lost = int(found["recovered"].sum())
+    others = found[~found["recovered"].astype(bool)]
+    width = (others["high"] - others["low"] + 1).astype(float)
+    pinned = (
+        f"; the others are pinned to {width.median():.0f} possible values in the median"
+        if len(others)
+        else ""
+    )
     return (
         "<h2>Suppressed cells and published margins</h2>"
         f"<p>{len(found):,} cells are suppressed. Whoever sees the margins {escape(margins)} and "
-        f"the other cells can compute {lost:,} of them exactly; the others are pinned to "
-        f"{width.median():.0f} possible values in the median. A cell that can be computed is not "
-        "protected.</p>"
+        f"the other cells can compute {lost:,} of them exactly{pinned}. A cell that can be "
+        "computed is not protected.</p>"
     )
 
 
