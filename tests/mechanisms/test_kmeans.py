@@ -174,7 +174,7 @@ def test_noise_that_drowns_a_cluster_is_said() -> None:
     points = Points.from_rows(np.zeros((1000, 1)), (-1, 1))
     assert DPLloyd(k=2).notes(points, Guarantee(1.0)) == ()
     (note,) = DPLloyd(k=2).notes(points, Guarantee(0.01))
-    assert "scale 1000) exceeds an average cluster (500 records)" in note
+    assert "scale 1,000) exceeds an average cluster (500 records)" in note
 
 
 @pytest.mark.parametrize(

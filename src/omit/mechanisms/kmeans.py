@@ -133,9 +133,10 @@ class DPLloyd(Clustering):
         scale, members = self.scale(guarantee, points.dimensions), points.size / self.k
         if scale < members:
             return ()
+        shown = f"{scale:,.0f}" if scale < 1e12 else f"{scale:.3g}"
         return (
             f"At epsilon = {guarantee.epsilon:.4g} the noise of a cluster's count (scale "
-            f"{scale:.4g}) exceeds an average cluster ({members:,.0f} records): centres are "
+            f"{shown}) exceeds an average cluster ({members:,.0f} records): centres are "
             "mostly noise.",
         )
 
