@@ -43,6 +43,46 @@ def test_the_unpadded_variant_has_to_be_named_and_says_what_it_is(omit_command: 
     assert "without padding (NOT private)" in run.out
 
 
+def test_what_is_not_private_never_gets_the_verdict_of_a_guarantee(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    setting = (
+        "lognormal --statistic median --delta 1e-4 --mechanism smooth-laplace-unpadded --runs 20"
+    )
+    file = tmp_path / "report.html"
+    words = f"compare {setting} --epsilon 0.5 --omit fixed-size:101"
+    shown = " ".join(omit_command(f"{words} --report {file}").out.split())
+    assert "With noise as if for (0.5, 0.0001)-DP under replace, NOT private:" in shown
+    assert "At (0.5" not in shown
+    assert "never for a release" in shown
+    page = file.read_text(encoding="utf-8")
+    assert "<title>omit: lognormal with noise as if for (0.5, 0.0001)-DP" in page
+    assert "NO release below is private" in page
+    assert "has the guarantee" not in page
+    assert "has the same guarantee" not in page
+    answer = json.loads(omit_command(f"{words} --json").out)
+    assert answer["private"] is False
+    assert not any(row["private"] for row in answer["rows"])
+    for epsilon in (0.1, 5.0):
+        found = json.loads(omit_command(f"best {setting} --epsilon {epsilon} --json").out)
+        assert "ith noise as if for" in found["verdict"]
+        assert "NOT private" in found["verdict"]
+    solved = json.loads(omit_command(f"solve {setting} --error 100 --json").out)
+    assert solved["private"] is False
+
+
+def test_the_map_of_gains_says_what_is_not_private(omit_command: Omit, tmp_path: Path) -> None:
+    data = tmp_path / "values.csv"
+    data.write_text("\n".join(["x", *map(str, range(101))]) + "\n")
+    run = omit_command(
+        f"figure gains {data} --bounds from-data --delta 1e-3 --epsilon 1 --rate 0.5 --runs 10 "
+        f"--mechanism smooth-laplace-unpadded --output {tmp_path / 'map.svg'}"
+    )
+    shown = " ".join(run.out.split())
+    assert "never for a release" in shown
+    assert "taken from the data" in shown
+
+
 def test_the_error_of_a_mean_can_be_squared_or_relative(omit_command: Omit) -> None:
     words = "compare adult --column age --statistic mean --omit fixed-size:1001 --json --metric "
     squared = json.loads(omit_command(f"{words} mse").out)

@@ -213,13 +213,18 @@ class SmoothQuantile(AdditiveQuantile):
             raise InvalidInput(f"Expected padding={self.padding!r} to be 'bounds' or 'none'.")
         UnitNoise("student", self.degrees)
 
+    @property
+    def private(self) -> bool:
+        """Whether the declared bounds stand beyond the last records."""
+        return self.padding == "bounds"
+
     def __str__(self) -> str:
         noise = {
             "laplace": "Laplace noise",
             "laplace-tight": "tightly calibrated Laplace noise",
             "student": f"Student's t noise with {self.degrees} degrees of freedom",
         }[self.noise]
-        unpadded = "" if self.padding == "bounds" else " without padding (NOT private)"
+        unpadded = "" if self.private else " without padding (NOT private)"
         return f"{self.name}, smooth sensitivity{unpadded}, {noise}"
 
     def calibration(self, guarantee: Guarantee) -> SmoothNoise:

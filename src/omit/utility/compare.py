@@ -43,6 +43,10 @@ NUMERIC = frozenset({"mechanism's ε", "error", "ratio"})
 _UNBEATEN = "nothing tested beats using all records"
 
 WARNING = "Computed from confidential data and not private: for the curator's eyes only."
+NOT_PRIVATE = (
+    "This mechanism is NOT private: its noise has no guarantee, whatever epsilon and delta say; it "
+    "is for comparing with what was published, never for a release."
+)
 
 
 @dataclass(frozen=True)
@@ -96,29 +100,43 @@ class Comparison:
                 "A sum over the records that were kept shrinks with their number: it does not tell "
                 "whether leaving records out helps."
             )
-        setting = f"At {self.target}"
-        if not self.noise_reduction:
-            setting = f"With a mechanism that is {self.target} by itself"
-        if self.rows_per_person > 1:
-            setting += f" for a person with up to {self.rows_per_person} records"
-        if self.sampled_from is not None:
-            setting += f" for the population of {self.sampled_from:,}"
+        setting = self._setting()
         if len(self.rows) == 1:
-            return f"{setting}, no omission was tested."
+            return f"{setting} no omission was tested."
         if not tested:
-            return f"{setting}, none of the omissions can reach the guarantee."
+            return f"{setting} none of the omissions can reach the guarantee."
         if self.rows[0].ratio is None:
-            return f"{setting}, using all records gives no error that could be seen: {_UNBEATEN}."
+            return f"{setting} using all records gives no error that could be seen: {_UNBEATEN}."
         # What surely beats all records comes before what might, and that before what does not.
         order: dict[Standing, int] = {"better": 0, "undecided": 1}
         best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
         name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
-        effect = f"{setting}, {name} multiplies the expected error by {_ratio(best)}"
+        effect = f"{setting} {name} multiplies the expected error by {_ratio(best)}"
         if best.standing == "better":
             return f"{effect}: it beats using all records."
         if best.standing == "undecided":
             return f"{effect}, which cannot be told apart from using all records."
         return f"{effect}; {_UNBEATEN}."
+
+    @property
+    def promise(self) -> str:
+        """The guarantee of the releases, or that there is none."""
+        if self.mechanism.private:
+            return str(self.target)
+        return f"noise as if for {self.target}, NOT private"
+
+    def _setting(self) -> str:
+        """Return what the verdict holds for, up to its comma or colon."""
+        whom = ""
+        if self.rows_per_person > 1:
+            whom += f" for a person with up to {self.rows_per_person} records"
+        if self.sampled_from is not None:
+            whom += f" for the population of {self.sampled_from:,}"
+        if not self.mechanism.private:
+            return f"With noise as if for {self.target}{whom}, NOT private:"
+        if not self.noise_reduction:
+            return f"With a mechanism that is {self.target} by itself{whom},"
+        return f"At {self.target}{whom},"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -137,7 +155,15 @@ class Comparison:
         if self.sampled_from is not None:
             each = self.target.per_row(self.rows_per_person)
             sampled = sampled_from_notes(each, self.data.size, self.sampled_from)
-        return (*self.data.notes, *sampled, *self._own_notes(), *weaker, *simulated, WARNING)
+        return (
+            *private_notes(self.mechanism),
+            *self.data.notes,
+            *sampled,
+            *self._own_notes(),
+            *weaker,
+            *simulated,
+            WARNING,
+        )
 
     def _own_notes(self) -> tuple[str, ...]:
         """Return what is to say about this statistic on these data."""
@@ -178,6 +204,7 @@ class Comparison:
                 "neighbours": str(self.target.neighbours),
                 "rows_per_person": self.rows_per_person,
             },
+            "private": self.mechanism.private,
             "data": self.data.name,
             "records": self.data.size,
             "noise_reduction": self.noise_reduction,
@@ -202,7 +229,7 @@ class Comparison:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in cells
         ]
-        title = f"{self.mechanism} of {self.data.name}, {self.target}"
+        title = f"{self.mechanism} of {self.data.name}, {self.promise}"
         return "\n".join([title, *lines, "", self.verdict, *self.notes])
 
     def plot(self) -> Figure:
@@ -210,7 +237,7 @@ class Comparison:
         from omit.utility.comparison_plot import comparison_figure
 
         return comparison_figure(
-            f"{self.mechanism} of {self.data.name}, {self.target}",
+            f"{self.mechanism} of {self.data.name}, {self.promise}",
             [cells[0] for cells in table_cells(self.rows)],
             [row.error for row in self.rows],
             self.mechanism.metric,
@@ -243,6 +270,7 @@ class Comparison:
             "omission": str(row.omission),
             "statistic": self.mechanism.statistic,
             "mechanism": str(self.mechanism),
+            "private": self.mechanism.private,
             "base_epsilon": row.base.epsilon if row.base is not None else None,
             "base_delta": row.base.delta if row.base is not None else None,
             "error": error.value if error is not None else None,
@@ -371,6 +399,11 @@ def compare(
         measured_on=measured_on,
         sampled_from=sampled_from,
     )
+
+
+def private_notes(mechanism: Mechanism | Clustering) -> tuple[str, ...]:
+    """Return the note that a mechanism without a guarantee needs."""
+    return () if mechanism.private else (NOT_PRIVATE,)
 
 
 def _setting(omission: Omission, guarantee: Guarantee, noise_reduction: bool) -> Row:

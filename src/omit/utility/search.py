@@ -61,13 +61,18 @@ class Best:
         """One sentence."""
         ratio = self.comparison.rows[1].ratio
         factor = "" if ratio is None else f" (error {ratio:.4g} times that of all records)"
+        private = self.comparison.mechanism.private
         if self.omission is None:
             sure = "beats" if self.comparison.rows[1].standing == "worse" else "surely beats"
             return (
-                f"None: of {self.tried} omissions tried, none {sure} using all records at "
-                f"{self.comparison.target}; the nearest is {self.nearest}{factor}."
+                f"None: of {self.tried} omissions tried, none {sure} using all records "
+                f"{'at' if private else 'with'} {self.comparison.promise}; the nearest is "
+                f"{self.nearest}{factor}."
             )
-        found = f"At {self.comparison.target}, the best of {self.tried} is {self.omission}{factor}"
+        setting = f"At {self.comparison.promise},"
+        if not private:
+            setting = f"With {self.comparison.promise}:"
+        found = f"{setting} the best of {self.tried} is {self.omission}{factor}"
         return f"{found}{self.alike}."
 
 
