@@ -119,6 +119,23 @@ def test_a_secret_sample_of_a_population(omit_command: Omit) -> None:
     assert omit_command(f"{words} --sampled-from 100").code == 2
 
 
+def test_known_members_of_a_secret_sample_have_the_guarantee_of_all_their_records(
+    omit_command: Omit,
+) -> None:
+    run = omit_command(
+        "compare beta --statistic median --epsilon 1 --mechanism exponential --runs 20 --json "
+        "--sampled-from 1000000 --rows-per-person 3 --omit fixed-size:5001"
+    )
+    answer = json.loads(run.out)
+    # Three exchanges of a mechanism with this epsilon, one after the other.
+    whole = 3 * answer["rows"][0]["base_epsilon"]
+    (known,) = (note for note in answer["notes"] if "known to be among" in note)
+    said = float(known.partition("it is only (")[2].partition(",")[0])
+    assert said == pytest.approx(whole, rel=1e-9)
+    assert "a person with up to 3 of them" in known
+    assert any("of records" in note and "persons are drawn" in note for note in answer["notes"])
+
+
 def test_the_map_of_gains_is_drawn(omit_command: Omit, tmp_path: Path) -> None:
     file = tmp_path / "map.svg"
     run = omit_command(

@@ -154,7 +154,9 @@ class Comparison:
         sampled: tuple[str, ...] = ()
         if self.sampled_from is not None:
             each = self.target.per_row(self.rows_per_person)
-            sampled = sampled_from_notes(each, self.data.size, self.sampled_from)
+            sampled = sampled_from_notes(
+                each, self.data.size, self.sampled_from, self.rows_per_person
+            )
         return (
             *private_notes(self.mechanism),
             *self.data.notes,

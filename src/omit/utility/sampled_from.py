@@ -40,14 +40,32 @@ def guarantee_on_sample(target: Guarantee, records: int, population: int) -> Gua
     return base_guarantee(FixedSizeSampling(size=records, population=population), target)
 
 
-def sampled_from_notes(target: Guarantee, records: int, population: int) -> tuple[str, ...]:
-    """Return what must be said beside results that rest on the data being a secret sample."""
-    inside = guarantee_on_sample(target, records, population)
+def sampled_from_notes(
+    target: Guarantee, records: int, population: int, rows_per_person: int = 1
+) -> tuple[str, ...]:
+    """Return what must be said beside results that rest on the data being a secret sample.
+
+    `target` is that of a record; a person may have `rows_per_person` of them.
+    """
+    inside = guarantee_on_sample(target, records, population).group(rows_per_person)
+    only = f"it is only {inside}" if isinstance(inside, Guarantee) else "nothing is guaranteed"
+    persons: tuple[str, ...] = ()
+    if rows_per_person > 1:
+        persons = (
+            "Simple random is meant of records, each drawn alike whomever it belongs to; where "
+            "persons are drawn with all their records, nothing better than that follows either.",
+        )
     return (
         f"The {records:,} records are taken to be a simple random sample without replacement of "
         f"{population:,}; the guarantee is for the population, and holds only if nobody can know "
         "who was drawn.",
-        f"For somebody known to be among the records it is only {inside}, and for a sample that "
-        "is not simple random (stratified, clustered, by quota, volunteers) nothing better than "
-        "that follows for anybody.",
+        f"For somebody known to be among the records {only}{_whose(rows_per_person)}, and for a "
+        "sample that is not simple random (stratified, clustered, by quota, volunteers) nothing "
+        "better than that follows for anybody.",
+        *persons,
     )
+
+
+def _whose(rows_per_person: int) -> str:
+    """Return how many records the person may have for whom something holds."""
+    return f" for a person with up to {rows_per_person} of them" if rows_per_person > 1 else ""
