@@ -136,6 +136,22 @@ def test_known_members_of_a_secret_sample_have_the_guarantee_of_all_their_record
     assert any("of records" in note and "persons are drawn" in note for note in answer["notes"])
 
 
+def test_where_a_secret_sample_needs_no_noise_nothing_protects_those_in_it(
+    omit_command: Omit,
+) -> None:
+    setting = "beta --statistic median --epsilon 0.5 --delta 0.2 --runs 20 --sampled-from 100000"
+    run = omit_command(f"compare {setting} --omit fixed-size:5001 --no-report")
+    shown = " ".join(run.out.split())
+    assert "Nothing protects somebody known to be among the records" in shown
+    assert shown.count("no noise") >= 2
+    assert "1000000" not in shown
+    for command in ("compare", "best"):
+        answer = json.loads(omit_command(f"{command} {setting} --json").out)
+        assert all(row["no_noise"] for row in answer["rows"])
+        assert all(row["base_epsilon"] is None for row in answer["rows"])
+        assert "1000000" not in json.dumps(answer)
+
+
 def test_the_map_of_gains_is_drawn(omit_command: Omit, tmp_path: Path) -> None:
     file = tmp_path / "map.svg"
     run = omit_command(

@@ -98,6 +98,7 @@ def test_a_sample_of_a_sample_is_a_sample_of_the_population() -> None:
     # Calibrated in two steps or in one, the mechanism may use the same.
     target = Guarantee(0.7, 1e-5, "replace")
     inside = guarantee_on_sample(target, 1000, 50_000)
+    assert isinstance(inside, Guarantee)
     twice = FixedSizeSampling(size=100, population=1000).calibrate(inside)
     once = FixedSizeSampling(size=100, population=50_000).calibrate(target)
     assert isinstance(twice, Guarantee)

@@ -21,13 +21,13 @@ from omit.omissions.sampling import NoOmission
 from omit.utility.compare_points import compared_losses
 from omit.utility.error import Error
 from omit.utility.expected import (
-    NO_PROTECTION,
     Method,
     base_guarantee,
     expected_error,
+    needs_no_noise,
     require_fit,
 )
-from omit.utility.sampled_from import guarantee_on_sample, sampled_from_notes
+from omit.utility.sampled_from import sampled_from_notes, target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 from omit.utility.simulated_points import Interval, MeasuredOn
 
@@ -268,13 +268,15 @@ class Comparison:
 
     def _record(self, row: Row) -> dict[str, Any]:
         error, parts = row.error, row.error.parts if row.error is not None else None
+        base = None if row.base is None or needs_no_noise(row.base) else row.base
         return {
             "omission": str(row.omission),
             "statistic": self.mechanism.statistic,
             "mechanism": str(self.mechanism),
             "private": self.mechanism.private,
-            "base_epsilon": row.base.epsilon if row.base is not None else None,
-            "base_delta": row.base.delta if row.base is not None else None,
+            "base_epsilon": base.epsilon if base is not None else None,
+            "base_delta": base.delta if base is not None else None,
+            "no_noise": row.base is not None and base is None,
             "error": error.value if error is not None else None,
             "low": error.low if error is not None else None,
             "high": _finite(error.high) if error is not None else None,
@@ -354,7 +356,7 @@ def compare(
     seed = int(_validate.epsilon(seed, "seed"))
     each = guarantee.per_row(rows_per_person)
     if sampled_from is not None:
-        each = guarantee_on_sample(each, data.size, sampled_from)
+        each = target_on_sample(each, data.size, sampled_from)
     settings = [
         _setting(omission.suited_to(mechanism.statistic), each, noise_reduction)
         for omission in (NoOmission(), *omissions)
@@ -471,9 +473,10 @@ def _quantity(value: float, unit: str) -> str:
     return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
 
 
-def _epsilon(epsilon: float) -> str:
-    if epsilon == NO_PROTECTION:
+def _epsilon(base: Guarantee) -> str:
+    if needs_no_noise(base):
         return "no noise"
+    epsilon = base.epsilon
     return f"{epsilon:.4f}" if epsilon >= 1e-3 else f"{epsilon:.4g}"
 
 
@@ -530,7 +533,7 @@ def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         cells.append(
             (
                 name,
-                _epsilon(row.base.epsilon),
+                _epsilon(row.base),
                 _quantity(row.error.value, row.error.unit),
                 interval(row.error),
                 *differences,

@@ -24,7 +24,7 @@ from omit.utility.compare import Comparison, compare
 from omit.utility.error import Error
 from omit.utility.expected import Method, expected_error
 from omit.utility.optimal_rate import best_size
-from omit.utility.sampled_from import guarantee_on_sample
+from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -129,7 +129,7 @@ def best(
     nearest: Omission | None = None
     each = guarantee
     if sampled_from is not None:
-        each = guarantee_on_sample(guarantee, data.size, sampled_from)
+        each = target_on_sample(guarantee, data.size, sampled_from)
     # The same random numbers for all that are tried tell them apart with fewer runs.
     search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
     if (
