@@ -64,13 +64,32 @@ def test_sampling_pays_for_the_papers_median_where_the_paper_says_so(
     assert "cannot be told apart" in answer.verdict
 
 
-def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_any_mean() -> None:
+def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_means_at_a_small_delta() -> None:
     column = read("lognormal")
     target = Guarantee(0.1, 5e-5, "replace")
     for mechanism in (ExponentialQuantile(), KnownSizeMean(), KnownSizeMean("gaussian")):
         answer = best(column, mechanism, target, runs=200)
         assert answer.omission is None
         assert answer.verdict.startswith("None")
+
+
+def test_a_mean_gains_where_delta_lets_raw_records_out_and_a_note_says_so() -> None:
+    target = Guarantee(0.001, 0.01, "replace")
+    answer = best(read("beta"), KnownSizeMean(), target)
+    assert isinstance(answer.omission, FixedSizeSampling)
+    assert answer.omission.size <= 0.01 * 10_001
+    assert any("raw records of a few people" in note for note in answer.comparison.notes)
+    half = compare(read("beta"), KnownSizeMean(), target, FixedSizeSampling(5001, 10_001))
+    assert not any("raw records" in note for note in half.notes)
+
+
+def test_gaussian_noise_can_gain_for_means_of_equal_records_at_a_large_delta() -> None:
+    equal = Column.from_values([1.0] * 10_001, bounds=(0, 1))
+    target = Guarantee(1e-6, 0.1, "replace")
+    fifth = FixedSizeSampling(2001, 10_001)
+    gaussian = compare(equal, KnownSizeMean("gaussian"), target, fifth)
+    assert gaussian.rows[1].ratio == pytest.approx(0.868, abs=0.001)
+    assert compare(equal, KnownSizeMean(), target, fifth).rows[1].standing == "worse"
 
 
 def test_the_signs_of_figures_8_and_13() -> None:

@@ -43,6 +43,10 @@ NUMERIC = frozenset({"mechanism's ε", "error", "ratio"})
 _UNBEATEN = "nothing tested beats using all records"
 
 WARNING = "Computed from confidential data and not private: for the curator's eyes only."
+NO_NOISE = (
+    "Where no noise is needed, delta is at least the chance of a record to be kept: such a delta "
+    "allows publishing the raw records of a few people, and protects none of those who are kept."
+)
 NOT_PRIVATE = (
     "This mechanism is NOT private: its noise has no guarantee, whatever epsilon and delta say; it "
     "is for comparing with what was published, never for a release."
@@ -151,6 +155,10 @@ class Comparison:
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
             weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
+        raw: tuple[str, ...] = ()
+        bare = any(row.base is not None and needs_no_noise(row.base) for row in self.rows)
+        if bare and self.target.delta > 0:
+            raw = (NO_NOISE,)
         sampled: tuple[str, ...] = ()
         if self.sampled_from is not None:
             each = self.target.per_row(self.rows_per_person)
@@ -161,6 +169,7 @@ class Comparison:
             *private_notes(self.mechanism),
             *self.data.notes,
             *sampled,
+            *raw,
             *self._own_notes(),
             *weaker,
             *simulated,
