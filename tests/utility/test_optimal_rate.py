@@ -29,23 +29,24 @@ DELTA = 1 / 20_002
 
 
 @pytest.mark.parametrize("population", [2, 3, 4, 101, 10_001, 32_561, 66_666])
-def test_sizes_to_try_are_odd_and_less_than_all(population: int) -> None:
+def test_sizes_to_try_are_of_both_parities_and_less_than_all(population: int) -> None:
     sizes = sample_sizes(population)
-    assert all(size % 2 == 1 and 1 <= size < population for size in sizes)
+    assert all(1 <= size < population for size in sizes)
+    assert all(size + 1 in sizes for size in sizes if size % 2 == 1 and size + 1 < population)
     assert list(sizes) == sorted(set(sizes))
-    assert population - sizes[-1] <= 2
+    assert sizes[-1] == population - 1
     with pytest.raises(InvalidInput, match="at least two"):
         sample_sizes(1)
 
 
-def test_the_best_size_is_the_best_of_all_odd_sizes_where_errors_are_exact() -> None:
+def test_the_best_size_is_the_best_of_all_sizes_where_errors_are_exact() -> None:
     values = np.random.default_rng(0).normal(50, 10, 301)
     column = Column.from_values(values, bounds=(0, 100))
     target = Guarantee(8.0, neighbours="replace")
     mechanism = GlobalQuantile()
     errors = {
         size: expected_error(column, mechanism, target, FixedSizeSampling(size, 301)).value
-        for size in range(1, 301, 2)
+        for size in range(1, 301)
     }
     found = best_size(column, mechanism, target)
     # Sizes are tried at a constant ratio: the best of those lies within one step of the best.
@@ -60,8 +61,41 @@ def test_sampling_pays_for_the_papers_median_where_the_paper_says_so(
     answer = best(read(name), SmoothQuantile(), Guarantee(epsilon, 5e-5, "replace"), runs=300)
     assert answer.omission is not None
     assert isinstance(answer.nearest, FixedSizeSampling)
-    assert answer.nearest.size % 2 == 1
-    assert "cannot be told apart" in answer.verdict
+    # Two records are averaged, for a quarter of the noise variance.
+    assert answer.nearest.size % 2 == 0
+    odd = compare(
+        read(name),
+        SmoothQuantile(),
+        Guarantee(epsilon, 5e-5, "replace"),
+        answer.nearest,
+        FixedSizeSampling(answer.nearest.size - 1, 10_001),
+        runs=300,
+    )
+    even_error, odd_error = odd.rows[1].error, odd.rows[2].error
+    assert even_error is not None
+    assert odd_error is not None
+    assert even_error.high < odd_error.low
+
+
+def test_leaving_out_one_record_of_an_odd_number_gains_by_averaging_alone() -> None:
+    answer = best(read("lognormal"), SmoothQuantile(), Guarantee(0.1, 5e-5, "replace"), runs=300)
+    assert "of the even sizes tried" in answer.verdict
+    assert "no gain by sampling" in answer.verdict
+    alone = answer.comparison.rows[2]
+    assert alone.omission == FixedSizeSampling(10_000, 10_001)
+    assert alone.ratio is not None
+    assert alone.ratio < 0.5
+    one = best(read("bimodal"), SmoothQuantile(), Guarantee(3.0, 5e-5, "replace"), runs=100)
+    assert one.omission == FixedSizeSampling(10_000, 10_001)
+    assert "That is one record left out" in one.verdict
+
+
+def test_for_an_even_number_of_records_an_even_sample_gains_nothing_by_averaging() -> None:
+    even = Column.from_values(np.random.default_rng(0).normal(50, 10, 300), bounds=(0, 100))
+    answer = best(even, GlobalQuantile(), Guarantee(0.1, neighbours="replace"))
+    assert isinstance(answer.omission, FixedSizeSampling)
+    assert answer.omission.size % 2 == 0
+    assert "averages two" not in answer.verdict
 
 
 def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_means_at_a_small_delta() -> None:

@@ -16,7 +16,9 @@ from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import ADD_REMOVE, Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
+from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.integrable import IntegrableMechanism
+from omit.mechanisms.quantile import QuantileMechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
@@ -73,7 +75,46 @@ class Best:
         if not private:
             setting = f"With {self.comparison.promise}:"
         found = f"{setting} the best of {self.tried} is {self.omission}{factor}"
-        return f"{found}{self.alike}."
+        return f"{found}{self.alike}.{self._averaging()}"
+
+    def _averaging(self) -> str:
+        """Return how much of the gain is that of averaging two records."""
+        comparison = self.comparison
+        last = comparison.rows[-1]
+        if not _averages_unlike_all(comparison.data, comparison.mechanism, last.omission):
+            return ""
+        if last.standing != "better" or last.ratio is None:
+            return ""
+        if last.omission == self.nearest:
+            if self.nearest != _all_but_one(comparison.data):
+                return ""
+            return (
+                " That is one record left out: the median of an even number averages two records, "
+                "which is no gain by sampling."
+            )
+        return (
+            f" Leaving out one record multiplies the error by {last.ratio:.4g} "
+            "already: the median of an even number averages two records. That part is no gain by "
+            "sampling."
+        )
+
+
+def _all_but_one(data: Column | Points) -> FixedSizeSampling:
+    return FixedSizeSampling(size=data.size - 1, population=data.size)
+
+
+def _averages_unlike_all(
+    data: Column | Points, mechanism: Mechanism | Clustering, found: Omission
+) -> bool:
+    """Tell whether a sample's noise is for the mean of two records, and that of all for one."""
+    return (
+        isinstance(mechanism, QuantileMechanism)
+        and not isinstance(mechanism, ExponentialQuantile)
+        and mechanism.statistic == "median"
+        and isinstance(found, FixedSizeSampling)
+        and found.size % 2 == 0
+        and data.size % 2 == 1
+    )
 
 
 def default_candidates(neighbours: str = ADD_REMOVE, size: int = 0) -> Iterator[Omission]:
@@ -141,9 +182,10 @@ def best(
         candidates = ()
         nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
         if found.smallest_alike < found.largest_alike:
+            parity = "odd" if found.size % 2 else "even"
             alike = (
-                f"; sizes from {found.smallest_alike:,} to {found.largest_alike:,} cannot be told "
-                "apart from it"
+                f"; of the {parity} sizes tried, those from {found.smallest_alike:,} to "
+                f"{found.largest_alike:,} cannot be told apart from it"
             )
     elif candidates is None:
         candidates = default_candidates(guarantee.neighbours, data.size)
@@ -168,12 +210,17 @@ def best(
             smallest, nearest = error.value, suited
     if nearest is None:
         raise InvalidInput("None of the omissions to try can reach the guarantee.")
+    # What averaging gains is told apart from what sampling does.
+    averaging: tuple[Omission, ...] = ()
+    if _averages_unlike_all(data, mechanism, nearest) and nearest != _all_but_one(data):
+        averaging = (_all_but_one(data),)
     # Another seed than the one that chose it, so that luck is not judged by itself.
     comparison = compare(
         data,
         mechanism,
         guarantee,
         nearest,
+        *averaging,
         truth=truth,
         runs=runs,
         seed=1,
