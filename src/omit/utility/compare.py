@@ -43,6 +43,10 @@ NUMERIC = frozenset({"mechanism's ε", "error", "ratio"})
 _UNBEATEN = "nothing tested beats using all records"
 
 WARNING = "Computed from confidential data and not private: for the curator's eyes only."
+SKEWED = (
+    "The errors of the samples are strongly skewed, so that the interval may cover the truth less "
+    "often than 95 % and the standing may be wrong; more runs help"
+)
 NO_NOISE = (
     "Where no noise is needed, delta is at least the chance of a record to be kept: such a delta "
     "allows publishing the raw records of a few people, and protects none of those who are kept."
@@ -152,6 +156,9 @@ class Comparison:
         simulated = [
             f"Simulated, because {reason}: {', '.join(names)}." for reason, names in reasons.items()
         ]
+        skewed = [str(row.omission) for row in self.rows if row.error and row.error.skewed]
+        if skewed:
+            simulated.append(f"{SKEWED}: {', '.join(skewed)}.")
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
             weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
@@ -303,6 +310,7 @@ class Comparison:
             "by_omission": parts.omission if parts is not None else None,
             "by_noise": parts.noise if parts is not None else None,
             "bias": parts.bias if parts is not None else None,
+            "skewed": error is not None and error.skewed,
             "reason": row.reason or (error.reason if error is not None else None),
         }
 

@@ -153,7 +153,21 @@ def integrated_error(
         runs=runs,
         reason=reason,
         parts=parts,
+        skewed=_is_skewed(drawn),
     )
+
+
+def _is_skewed(drawn: FloatArray) -> bool:
+    """Tell whether the runs are too skewed for a normal interval.
+
+    By Cochran's rule, which asks for more than 25 g^2 runs at a skewness of g.
+    """
+    deviations = drawn - drawn.mean()
+    spread = float(np.sqrt(np.mean(deviations**2)))
+    if spread <= _ROUNDING * abs(float(drawn.mean())):
+        return False
+    skewness = float(np.mean((deviations / spread) ** 3))
+    return len(drawn) < 25 * skewness**2
 
 
 def sampling_moments(
