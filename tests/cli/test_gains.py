@@ -190,6 +190,20 @@ def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Pat
         ("compare adult --statistic mode --metric mse", "mean, median or quantile"),
         ("compare adult --statistic kmeans --metric mse", "means and quantiles only"),
         ("compare beta --statistic middle", "median, quantile:SHARE"),
+        ("compare adult --statistic mode --metric relative --no-report", "A relative error is for"),
+        ("compare adult --statistic all --metric relative --no-report", "A relative error is for"),
+        (
+            "compare beta --statistic mean --metric mse --epsilon 1e-320 --no-report",
+            "too large to be computed",
+        ),
+        (
+            "compare beta --statistic median --mechanism global-laplace --epsilon 1e-200",
+            "too large to be computed",
+        ),
+        (
+            "best beta --statistic median --mechanism smooth-student --epsilon 1e-320",
+            "too large to be computed",
+        ),
         (
             "compare beta --statistic median --delta 5e-5 --neighbours add-remove --no-report",
             "under replace",
@@ -224,4 +238,7 @@ def test_no_small_data_break_a_median(omit_command: Omit, tmp_path: Path) -> Non
             "--mechanism all --runs 20 --json"
         )
         assert run.code == 0, run
-        assert all(row["error"] is not None for row in json.loads(run.out)["rows"])
+        rows = json.loads(run.out)["rows"]
+        assert all(row["error"] is not None for row in rows)
+        listed = [(row["mechanism"], row["omission"]) for row in rows]
+        assert len(listed) == len(set(listed)), "no sample is listed twice"

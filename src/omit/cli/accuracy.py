@@ -372,7 +372,8 @@ def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     """Return the usual ways to leave records out that are defined for the relation."""
     if neighbours == "replace":
         # Odd, so that the median of a sample is one record.
-        return [f"fixed-size:{size * share // 10 | 1}" for share in (1, 5, 9)]
+        sizes = dict.fromkeys(size * share // 10 | 1 for share in (1, 5, 9))
+        return [f"fixed-size:{each}" for each in sizes]
     return DEFAULT_OMISSIONS
 
 
