@@ -43,6 +43,46 @@ def test_the_unpadded_variant_has_to_be_named_and_says_what_it_is(omit_command: 
     assert "without padding (NOT private)" in run.out
 
 
+def test_what_is_not_private_never_gets_the_verdict_of_a_guarantee(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    setting = (
+        "lognormal --statistic median --delta 1e-4 --mechanism smooth-laplace-unpadded --runs 20"
+    )
+    file = tmp_path / "report.html"
+    words = f"compare {setting} --epsilon 0.5 --omit fixed-size:101"
+    shown = " ".join(omit_command(f"{words} --report {file}").out.split())
+    assert "With noise as if for (0.5, 0.0001)-DP under replace, NOT private:" in shown
+    assert "At (0.5" not in shown
+    assert "never for a release" in shown
+    page = file.read_text(encoding="utf-8")
+    assert "<title>omit: lognormal with noise as if for (0.5, 0.0001)-DP" in page
+    assert "NO release below is private" in page
+    assert "has the guarantee" not in page
+    assert "has the same guarantee" not in page
+    answer = json.loads(omit_command(f"{words} --json").out)
+    assert answer["private"] is False
+    assert not any(row["private"] for row in answer["rows"])
+    for epsilon in (0.1, 5.0):
+        found = json.loads(omit_command(f"best {setting} --epsilon {epsilon} --json").out)
+        assert "ith noise as if for" in found["verdict"]
+        assert "NOT private" in found["verdict"]
+    solved = json.loads(omit_command(f"solve {setting} --error 100 --json").out)
+    assert solved["private"] is False
+
+
+def test_the_map_of_gains_says_what_is_not_private(omit_command: Omit, tmp_path: Path) -> None:
+    data = tmp_path / "values.csv"
+    data.write_text("\n".join(["x", *map(str, range(101))]) + "\n")
+    run = omit_command(
+        f"figure gains {data} --bounds from-data --delta 1e-3 --epsilon 1 --rate 0.5 --runs 10 "
+        f"--mechanism smooth-laplace-unpadded --output {tmp_path / 'map.svg'}"
+    )
+    shown = " ".join(run.out.split())
+    assert "never for a release" in shown
+    assert "taken from the data" in shown
+
+
 def test_the_error_of_a_mean_can_be_squared_or_relative(omit_command: Omit) -> None:
     words = "compare adult --column age --statistic mean --omit fixed-size:1001 --json --metric "
     squared = json.loads(omit_command(f"{words} mse").out)
@@ -77,6 +117,39 @@ def test_a_secret_sample_of_a_population(omit_command: Omit) -> None:
     assert "nobody can know who was drawn" in " ".join(run.out.split())
     assert "5.152" in run.out
     assert omit_command(f"{words} --sampled-from 100").code == 2
+
+
+def test_known_members_of_a_secret_sample_have_the_guarantee_of_all_their_records(
+    omit_command: Omit,
+) -> None:
+    run = omit_command(
+        "compare beta --statistic median --epsilon 1 --mechanism exponential --runs 20 --json "
+        "--sampled-from 1000000 --rows-per-person 3 --omit fixed-size:5001"
+    )
+    answer = json.loads(run.out)
+    # Three exchanges of a mechanism with this epsilon, one after the other.
+    whole = 3 * answer["rows"][0]["base_epsilon"]
+    (known,) = (note for note in answer["notes"] if "known to be among" in note)
+    said = float(known.partition("it is only (")[2].partition(",")[0])
+    assert said == pytest.approx(whole, rel=1e-9)
+    assert "a person with up to 3 of them" in known
+    assert any("of records" in note and "persons are drawn" in note for note in answer["notes"])
+
+
+def test_where_a_secret_sample_needs_no_noise_nothing_protects_those_in_it(
+    omit_command: Omit,
+) -> None:
+    setting = "beta --statistic median --epsilon 0.5 --delta 0.2 --runs 20 --sampled-from 100000"
+    run = omit_command(f"compare {setting} --omit fixed-size:5001 --no-report")
+    shown = " ".join(run.out.split())
+    assert "Nothing protects somebody known to be among the records" in shown
+    assert shown.count("no noise") >= 2
+    assert "1000000" not in shown
+    for command in ("compare", "best"):
+        answer = json.loads(omit_command(f"{command} {setting} --json").out)
+        assert all(row["no_noise"] for row in answer["rows"])
+        assert all(row["base_epsilon"] is None for row in answer["rows"])
+        assert "1000000" not in json.dumps(answer)
 
 
 def test_the_map_of_gains_is_drawn(omit_command: Omit, tmp_path: Path) -> None:
@@ -117,6 +190,20 @@ def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Pat
         ("compare adult --statistic mode --metric mse", "mean, median or quantile"),
         ("compare adult --statistic kmeans --metric mse", "means and quantiles only"),
         ("compare beta --statistic middle", "median, quantile:SHARE"),
+        ("compare adult --statistic mode --metric relative --no-report", "A relative error is for"),
+        ("compare adult --statistic all --metric relative --no-report", "A relative error is for"),
+        (
+            "compare beta --statistic mean --metric mse --epsilon 1e-320 --no-report",
+            "too large to be computed",
+        ),
+        (
+            "compare beta --statistic median --mechanism global-laplace --epsilon 1e-200",
+            "too large to be computed",
+        ),
+        (
+            "best beta --statistic median --mechanism smooth-student --epsilon 1e-320",
+            "too large to be computed",
+        ),
         (
             "compare beta --statistic median --delta 5e-5 --neighbours add-remove --no-report",
             "under replace",
@@ -151,4 +238,7 @@ def test_no_small_data_break_a_median(omit_command: Omit, tmp_path: Path) -> Non
             "--mechanism all --runs 20 --json"
         )
         assert run.code == 0, run
-        assert all(row["error"] is not None for row in json.loads(run.out)["rows"])
+        rows = json.loads(run.out)["rows"]
+        assert all(row["error"] is not None for row in rows)
+        listed = [(row["mechanism"], row["omission"]) for row in rows]
+        assert len(listed) == len(set(listed)), "no sample is listed twice"

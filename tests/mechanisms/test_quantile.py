@@ -23,6 +23,7 @@ from omit import (
     SmoothQuantile,
     WrongNeighbours,
     read,
+    smooth_sensitivity,
 )
 from omit.mechanisms.exponential_quantile import interval_weights
 from omit.mechanisms.integrable import IntegrableMechanism
@@ -118,6 +119,32 @@ def test_without_padding_the_noise_gives_the_records_away() -> None:
     assert _noise(unpadded, same, guarantee)[1] == 0
     assert _noise(unpadded, apart, guarantee)[1] > 0
     assert "NOT private" in str(unpadded)
+
+
+@pytest.mark.parametrize("size", [892, 893, 894, 895, 896, 2001])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.0, 1e-290), (-1e99, 1e99)])
+def test_the_noise_of_neighbours_is_alike_even_where_the_discount_underflows(
+    size: int, bounds: tuple[float, float]
+) -> None:
+    guarantee = Guarantee(10.0, neighbours="replace")
+    student = SmoothQuantile("student")
+    beta = student.calibration(guarantee).beta
+    zeros = Column.from_values([bounds[0]] * size, bounds=bounds)
+    one = Column.from_values([bounds[0]] * (size - 1) + [bounds[1]], bounds=bounds)
+    scales = [_noise(student, column, guarantee)[1] for column in (zeros, one)]
+    assert min(scales) > 0
+    assert abs(math.log(scales[0]) - math.log(scales[1])) <= beta * (1 + 1e-9)
+    smooth = [smooth_sensitivity(column, "median", beta) for column in (zeros, one)]
+    assert abs(math.log(smooth[0]) - math.log(smooth[1])) <= beta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "student"])
+def test_noise_too_small_to_see_leaves_a_relative_error_finite(noise: str) -> None:
+    zeros = Column.from_values([0.0] * 2001, bounds=(0.0, 1.0))
+    mechanism = SmoothQuantile(noise, measure="relative")  # type: ignore[arg-type]
+    guarantee = Guarantee(20.0, 1e-3, "replace")
+    row = zeros.counts[None, :]
+    assert mechanism.expected_errors(zeros, row, zeros.bounds, guarantee, 0.5) == [100.0]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,18 @@ from omit.papers.accuracy_gains import (
     PUBLISHED_RATIOS,
 )
 from omit.papers.accuracy_gains_runs import Results, compute, steps
-from omit.papers.accuracy_gains_verdicts import figure_verdicts, gaining, table_verdicts
+from omit.papers.accuracy_gains_verdicts import (
+    all_gain,
+    exactly_up_to,
+    figure_verdicts,
+    gaining,
+    no_gains,
+    show_gains,
+    table_verdicts,
+)
 from omit.report.accuracy_gains import exhibits, notes
 from omit.report.reproduction import write_reproduction
+from omit.utility.gain_map import GainMap
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +98,35 @@ def test_the_page_has_thirteen_figures_and_the_table(results: Results, tmp_path:
     errors = pd.read_csv(tmp_path / "figure-08.csv")
     assert len(errors) == 60
     assert (errors["low"] <= errors["high"]).all()
+
+
+def test_verdicts_follow_the_signs_and_cells_that_are_not_sure_refute_nothing(
+    results: Results,
+) -> None:
+    found = results.errors["lognormal"]
+
+    def with_signs(*signs: int) -> GainMap:
+        """Return a map whose rows gain (1), lose (-1) or are not sure (0)."""
+        width = np.abs(found.baseline)[:, None] * np.ones((1, len(found.sizes)))
+        low, high = width.copy(), width.copy()
+        for row, sign in enumerate(signs):
+            low[row] *= 0.5 if sign >= 0 else 2
+            high[row] *= 2 if sign <= 0 else 0.5
+        return replace(found, low=low, high=high)
+
+    late = [0.5, 1.0, 3.0, 5.0]
+    assert no_gains(with_signs(1, 1, -1, 0, -1, 0), late) == "holds"
+    assert no_gains(with_signs(1, 1, 1, -1, -1, -1), late) == "holds in part"
+    assert no_gains(with_signs(1, 1, 1, 1, 1, 1), late) == "does not hold"
+    assert all_gain(with_signs(1, 0, -1, -1, -1, -1), [0.01, 0.1]) == "holds"
+    assert all_gain(with_signs(1, -1, -1, -1, -1, -1), [0.01, 0.1]) == "holds in part"
+    assert exactly_up_to(with_signs(1, 1, -1, -1, -1, -1), 0.1) == "holds"
+    assert exactly_up_to(with_signs(-1, -1, -1, -1, -1, -1), 0.1) == "does not hold"
+    assert show_gains(with_signs(1, 1, 0, -1, -1, -1)) == (
+        "Sure gains at every rate for epsilon = 0.01, 0.1; at none for epsilon = 0.5, 1, 3, 5 "
+        f"({len(found.sizes)} of {found.gains.size} cells are not sure)."
+    )
+    claims = figure_verdicts(
+        replace(results, errors={**results.errors, "lognormal": with_signs(*[1] * 6)})
+    )
+    assert [each.standing for each in claims["figure-08"]] == ["holds", "does not hold"]

@@ -40,7 +40,7 @@ def test_both_curves_keep_all_digits(epsilon: float, rate: float) -> None:
 
 
 @given(EPSILONS, st.floats(1e-6, 0.999))
-def test_the_noise_of_a_samples_mean_is_always_larger(epsilon: float, rate: float) -> None:
+def test_the_laplace_noise_of_a_samples_mean_is_always_larger(epsilon: float, rate: float) -> None:
     assert 0 < float(mean_noise_excess(epsilon, rate)) < 1
 
 

@@ -21,6 +21,7 @@ from omit import (
     ProposeTestRelease,
     SmoothQuantile,
     WrongNeighbours,
+    compare,
     expected_error,
     read,
 )
@@ -212,3 +213,21 @@ def test_where_no_noise_is_needed_only_the_sample_errs() -> None:
         + (sampled_quantile(SMALL, 1, 0.5).mean - 3.5) ** 2,
         rel=1e-6,
     )
+
+
+def test_where_rare_samples_make_the_error_the_interval_is_said_to_cover_less() -> None:
+    # A rare sample passes the test or fails it, and then errs far more than all the others.
+    values = np.round(np.random.default_rng(5).lognormal(3, 1, 401), 2)
+    column = Column.from_values(values, bounds=(0, 2000))
+    rare = ProposeTestRelease(0.01), Guarantee(1.0, 1e-4, "replace"), FixedSizeSampling(51, 401)
+    truth = expected_error(column, *rare, runs=20_000, rng=np.random.default_rng(99)).value
+    found = [
+        expected_error(column, *rare, runs=50, rng=np.random.default_rng(seed))
+        for seed in range(40)
+    ]
+    assert sum(each.low <= truth <= each.high for each in found) < 30, "of 38 on average"
+    assert all(each.skewed for each in found)
+    notes = compare(column, *rare, runs=50).notes
+    assert any("strongly skewed" in note for note in notes)
+    usual = SmoothQuantile(), Guarantee(1.0, 1e-3, "replace"), FixedSizeSampling(101, 401)
+    assert not expected_error(column, *usual, runs=300).skewed

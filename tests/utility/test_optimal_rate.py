@@ -29,23 +29,24 @@ DELTA = 1 / 20_002
 
 
 @pytest.mark.parametrize("population", [2, 3, 4, 101, 10_001, 32_561, 66_666])
-def test_sizes_to_try_are_odd_and_less_than_all(population: int) -> None:
+def test_sizes_to_try_are_of_both_parities_and_less_than_all(population: int) -> None:
     sizes = sample_sizes(population)
-    assert all(size % 2 == 1 and 1 <= size < population for size in sizes)
+    assert all(1 <= size < population for size in sizes)
+    assert all(size + 1 in sizes for size in sizes if size % 2 == 1 and size + 1 < population)
     assert list(sizes) == sorted(set(sizes))
-    assert population - sizes[-1] <= 2
+    assert sizes[-1] == population - 1
     with pytest.raises(InvalidInput, match="at least two"):
         sample_sizes(1)
 
 
-def test_the_best_size_is_the_best_of_all_odd_sizes_where_errors_are_exact() -> None:
+def test_the_best_size_is_the_best_of_all_sizes_where_errors_are_exact() -> None:
     values = np.random.default_rng(0).normal(50, 10, 301)
     column = Column.from_values(values, bounds=(0, 100))
     target = Guarantee(8.0, neighbours="replace")
     mechanism = GlobalQuantile()
     errors = {
         size: expected_error(column, mechanism, target, FixedSizeSampling(size, 301)).value
-        for size in range(1, 301, 2)
+        for size in range(1, 301)
     }
     found = best_size(column, mechanism, target)
     # Sizes are tried at a constant ratio: the best of those lies within one step of the best.
@@ -60,17 +61,69 @@ def test_sampling_pays_for_the_papers_median_where_the_paper_says_so(
     answer = best(read(name), SmoothQuantile(), Guarantee(epsilon, 5e-5, "replace"), runs=300)
     assert answer.omission is not None
     assert isinstance(answer.nearest, FixedSizeSampling)
-    assert answer.nearest.size % 2 == 1
-    assert "cannot be told apart" in answer.verdict
+    # Two records are averaged, for a quarter of the noise variance.
+    assert answer.nearest.size % 2 == 0
+    odd = compare(
+        read(name),
+        SmoothQuantile(),
+        Guarantee(epsilon, 5e-5, "replace"),
+        answer.nearest,
+        FixedSizeSampling(answer.nearest.size - 1, 10_001),
+        runs=300,
+    )
+    even_error, odd_error = odd.rows[1].error, odd.rows[2].error
+    assert even_error is not None
+    assert odd_error is not None
+    assert even_error.high < odd_error.low
 
 
-def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_any_mean() -> None:
+def test_leaving_out_one_record_of_an_odd_number_gains_by_averaging_alone() -> None:
+    answer = best(read("lognormal"), SmoothQuantile(), Guarantee(0.1, 5e-5, "replace"), runs=300)
+    assert "of the even sizes tried" in answer.verdict
+    assert "no gain by sampling" in answer.verdict
+    alone = answer.comparison.rows[2]
+    assert alone.omission == FixedSizeSampling(10_000, 10_001)
+    assert alone.ratio is not None
+    assert alone.ratio < 0.5
+    one = best(read("bimodal"), SmoothQuantile(), Guarantee(3.0, 5e-5, "replace"), runs=100)
+    assert one.omission == FixedSizeSampling(10_000, 10_001)
+    assert "That is one record left out" in one.verdict
+
+
+def test_for_an_even_number_of_records_an_even_sample_gains_nothing_by_averaging() -> None:
+    even = Column.from_values(np.random.default_rng(0).normal(50, 10, 300), bounds=(0, 100))
+    answer = best(even, GlobalQuantile(), Guarantee(0.1, neighbours="replace"))
+    assert isinstance(answer.omission, FixedSizeSampling)
+    assert answer.omission.size % 2 == 0
+    assert "averages two" not in answer.verdict
+
+
+def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_means_at_a_small_delta() -> None:
     column = read("lognormal")
     target = Guarantee(0.1, 5e-5, "replace")
     for mechanism in (ExponentialQuantile(), KnownSizeMean(), KnownSizeMean("gaussian")):
         answer = best(column, mechanism, target, runs=200)
         assert answer.omission is None
         assert answer.verdict.startswith("None")
+
+
+def test_a_mean_gains_where_delta_lets_raw_records_out_and_a_note_says_so() -> None:
+    target = Guarantee(0.001, 0.01, "replace")
+    answer = best(read("beta"), KnownSizeMean(), target)
+    assert isinstance(answer.omission, FixedSizeSampling)
+    assert answer.omission.size <= 0.01 * 10_001
+    assert any("raw records of a few people" in note for note in answer.comparison.notes)
+    half = compare(read("beta"), KnownSizeMean(), target, FixedSizeSampling(5001, 10_001))
+    assert not any("raw records" in note for note in half.notes)
+
+
+def test_gaussian_noise_can_gain_for_means_of_equal_records_at_a_large_delta() -> None:
+    equal = Column.from_values([1.0] * 10_001, bounds=(0, 1))
+    target = Guarantee(1e-6, 0.1, "replace")
+    fifth = FixedSizeSampling(2001, 10_001)
+    gaussian = compare(equal, KnownSizeMean("gaussian"), target, fifth)
+    assert gaussian.rows[1].ratio == pytest.approx(0.868, abs=0.001)
+    assert compare(equal, KnownSizeMean(), target, fifth).rows[1].standing == "worse"
 
 
 def test_the_signs_of_figures_8_and_13() -> None:
@@ -98,6 +151,7 @@ def test_a_sample_of_a_sample_is_a_sample_of_the_population() -> None:
     # Calibrated in two steps or in one, the mechanism may use the same.
     target = Guarantee(0.7, 1e-5, "replace")
     inside = guarantee_on_sample(target, 1000, 50_000)
+    assert isinstance(inside, Guarantee)
     twice = FixedSizeSampling(size=100, population=1000).calibrate(inside)
     once = FixedSizeSampling(size=100, population=50_000).calibrate(target)
     assert isinstance(twice, Guarantee)

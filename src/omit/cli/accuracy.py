@@ -303,7 +303,7 @@ def solve(
     """Which epsilon reaches a wanted error?"""
     from omit.guarantee import show_number
     from omit.omissions.by_name import parse_omission
-    from omit.utility.compare import WARNING
+    from omit.utility.compare import WARNING, private_notes
     from omit.utility.search import solve as find_epsilon
 
     data, mechanisms, relation = choose(
@@ -349,19 +349,22 @@ def solve(
                 "error": reached.value,
                 "method": reached.method,
                 "unit": reached.unit,
-                "notes": [*data.notes, WARNING],
+                "private": each.private,
+                "notes": [*private_notes(each), *data.notes, WARNING],
             }
             answers.append(content)
         else:
             typer.echo(
-                f"{each} of {data.name} after {omission}: epsilon = "
+                f"{each} of {data.name} after {omission}: "
+                f"{'' if each.private else 'noise as if for '}epsilon = "
                 f"{show_number(guarantee.epsilon)} reaches an expected error of "
                 f"{reached.value:.6g} {reached.unit} ({reached.method})."
             )
     if json:
         typer.echo(json_format.dumps(answers[0] if len(answers) == 1 else answers))
     else:
-        for note in (*data.notes, WARNING):
+        unprotected = dict.fromkeys(note for each in mechanisms for note in private_notes(each))
+        for note in (*unprotected, *data.notes, WARNING):
             typer.echo(note)
 
 
@@ -369,7 +372,8 @@ def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     """Return the usual ways to leave records out that are defined for the relation."""
     if neighbours == "replace":
         # Odd, so that the median of a sample is one record.
-        return [f"fixed-size:{size * share // 10 | 1}" for share in (1, 5, 9)]
+        sizes = dict.fromkeys(size * share // 10 | 1 for share in (1, 5, 9))
+        return [f"fixed-size:{each}" for each in sizes]
     return DEFAULT_OMISSIONS
 
 

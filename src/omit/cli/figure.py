@@ -73,7 +73,7 @@ def gains(
     from omit.guarantee import Guarantee
     from omit.mechanisms.integrable import IntegrableMechanism
     from omit.report.gain_figures import gain_figure
-    from omit.utility.compare import WARNING
+    from omit.utility.compare import WARNING, private_notes
     from omit.utility.gain_map import EPSILONS, RATES, gain_map
 
     if output.suffix.lower() not in FORMATS:
@@ -99,4 +99,5 @@ def gains(
     figure = gain_figure(found)
     write_whole(output, lambda file: figure.savefig(file, dpi=160))
     typer.echo(f"Wrote {output}.")
-    typer.echo(WARNING)
+    for note in (*private_notes(chosen[0]), *data.notes, WARNING):
+        typer.echo(note)

@@ -49,10 +49,9 @@ def integrable_mechanisms(
             "laplace": lambda: KnownSizeMean("laplace"),
             "gaussian": lambda: KnownSizeMean("gaussian"),
         }
-    elif metric == "mse":
-        raise InvalidInput(
-            "A mean squared error is for --statistic mean, median or quantile:SHARE."
-        )
+    elif metric is not None and statistic != "mean":
+        what = "mean squared" if metric == "mse" else "relative"
+        raise InvalidInput(f"A {what} error is for --statistic mean, median or quantile:SHARE.")
     else:
         return None
     if noise == "all":

@@ -72,22 +72,24 @@ class UnitNoise:
         array([2.        , 3.44626032, 3.        ])
         """
         center, scale = np.abs(as_array(center)), as_array(scale)
-        # Without any noise nothing is added; a scale of 1 there only avoids 0/0.
-        safe = np.where(scale > 0, scale, 1.0)
-        z = center / safe
+        # Without noise to speak of nothing is added; a scale of 1 there avoids 0/0 and overflow.
+        felt = (scale > 0) & (center <= 1e100 * scale)
+        safe = np.where(felt, scale, 1.0)
+        center_of_felt = np.where(felt, center, 0.0)
+        z = center_of_felt / safe
         if self.kind == "laplace":
             added = safe * np.exp(-z)
         elif self.kind == "gaussian":
             from scipy.special import ndtr
 
-            added = 2 * (safe * self.pdf(z) - center * ndtr(-z))
+            added = 2 * (safe * self.pdf(z) - center_of_felt * ndtr(-z))
         else:
             from scipy.special import stdtr
 
             d = self.degrees or 0
             beyond = self.pdf(z) * (d + z**2) / (d - 1)
-            added = 2 * (safe * beyond - center * stdtr(d, -z))
-        return as_array(center + np.where(scale > 0, added, 0.0))
+            added = 2 * (safe * beyond - center_of_felt * stdtr(d, -z))
+        return as_array(center + np.where(felt, added, 0.0))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Return independent draws at scale 1."""

@@ -18,7 +18,7 @@ from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import IntegrableMechanism, Measure, Moments, require_bounds
 from omit.mechanisms.order import MEDIAN, checked_share, outward, quantile_ranks
-from omit.mechanisms.sensitivity import Padding
+from omit.mechanisms.sensitivity import Padding, smooth_floor
 from omit.mechanisms.smooth_noise import (
     SmoothNoise,
     published_laplace,
@@ -213,13 +213,18 @@ class SmoothQuantile(AdditiveQuantile):
             raise InvalidInput(f"Expected padding={self.padding!r} to be 'bounds' or 'none'.")
         UnitNoise("student", self.degrees)
 
+    @property
+    def private(self) -> bool:
+        """Whether the declared bounds stand beyond the last records."""
+        return self.padding == "bounds"
+
     def __str__(self) -> str:
         noise = {
             "laplace": "Laplace noise",
             "laplace-tight": "tightly calibrated Laplace noise",
             "student": f"Student's t noise with {self.degrees} degrees of freedom",
         }[self.noise]
-        unpadded = "" if self.padding == "bounds" else " without padding (NOT private)"
+        unpadded = "" if self.private else " without padding (NOT private)"
         return f"{self.name}, smooth sensitivity{unpadded}, {noise}"
 
     def calibration(self, guarantee: Guarantee) -> SmoothNoise:
@@ -257,9 +262,10 @@ class SmoothQuantile(AdditiveQuantile):
         """Return the quantile and the smooth sensitivity of each row of counts."""
         lower, upper = require_bounds(bounds, self.name)
         padded = self.padding == "bounds"
-        return _smooth_rows(
+        centers, smooth = _smooth_rows(
             as_array(column.values), counts, self.quantile, lower, upper, padded, beta
         )
+        return centers, np.maximum(smooth, smooth_floor(lower, upper)) if padded else smooth
 
 
 @compiled

@@ -77,7 +77,7 @@ def smooth_sensitivity(
 ) -> float:
     """Return the smooth sensitivity: `max over m of e^(-beta m) * (local at distance m)`.
 
-    O(n log n) on sorted value counts, and equal to that definition.
+    O(n log n) on sorted value counts, and equal to that definition, down to `smooth_floor`.
 
     Parameters
     ----------
@@ -120,7 +120,24 @@ def smooth_sensitivity(
     _, weight, around = outward(
         as_array(column.values), column.counts, share, lower, upper, padding == "bounds"
     )
-    return weight * largest_discounted(around, beta)
+    smooth = weight * largest_discounted(around, beta)
+    return max(smooth, smooth_floor(lower, upper)) if padding == "bounds" else smooth
+
+
+def smooth_floor(lower: float, upper: float) -> float:
+    """Return what a smooth sensitivity of numbers within bounds is raised to.
+
+    Far out, `e^(-beta m)` is smaller than any number a computer has, and what is rounded to 0 is
+    not smooth: a neighbour's may be rounded to more. The larger of a smooth bound and a constant is
+    smooth again, and this constant follows from the public bounds alone.
+
+    Examples
+    --------
+    >>> smooth_floor(0.0, 1.0) == 2.0**-900
+    True
+    """
+    # Bounds that are one point leave nothing to protect.
+    return max(2.0**-900 * (upper - lower), 2.0**-1000) if upper > lower else 0.0
 
 
 def distance_to_sensitivity(column: Column, statistic: Statistic, above: float) -> float:

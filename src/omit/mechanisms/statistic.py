@@ -32,6 +32,11 @@ class ProtectedStatistic(ABC):
     published_runs: ClassVar[int] = 500
     """How often the paper that studied this statistic repeated its experiment."""
 
+    @property
+    def private(self) -> bool:
+        """Whether the noise gives the guarantee; variants for comparing with papers may not."""
+        return True
+
     def require_relation(self, guarantee: Guarantee) -> None:
         """Refuse what is no DP guarantee, or one under a relation without known noise."""
         require_guarantee(guarantee)

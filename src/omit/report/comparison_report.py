@@ -10,7 +10,14 @@ from omit.data.points import Points
 from omit.guarantee import relation
 from omit.report.landscape_figures import rate_figure, score_figure
 from omit.report.page import html_table, page, svg
-from omit.utility.compare import NUMERIC, WARNING, Comparison, table_cells, table_headings
+from omit.utility.compare import (
+    NOT_PRIVATE,
+    NUMERIC,
+    WARNING,
+    Comparison,
+    table_cells,
+    table_headings,
+)
 from omit.utility.landscape import Landscape
 
 
@@ -40,11 +47,14 @@ def comparison_report(
     for landscape in landscapes:
         sections.append(_landscape_section(landscape))
     sections.append(_assumptions(comparisons))
-    title = f"omit: {column.name} at {first.target}"
+    at = "at" if first.mechanism.private else "with"
+    title = f"omit: {column.name} {at} {first.promise}"
     return page(title, sections)
 
 
 def _what_is_equal(comparison: Comparison) -> str:
+    if not comparison.mechanism.private:
+        return "NO release below is private; its noise is as if for"
     if comparison.noise_reduction:
         return "Every release below has the same guarantee"
     return "Every mechanism below has the same guarantee by itself, so releases differ in privacy"
@@ -129,16 +139,25 @@ def _assumptions(comparisons: Sequence[Comparison]) -> str:
         f"A person has at most {first.rows_per_person} record(s).",
         "The sample stays secret; parameters were fixed without looking at the data.",
         _bounds_statement(first.data),
-        "The mechanism's noise is reduced (or increased) so that the release has the guarantee."
-        if first.noise_reduction
-        else "The mechanism alone has the guarantee: its noise is not reduced.",
+        _noise_statement(first),
         None
         if isinstance(first.data, Points)
         else "Errors compare with the statistic of all records, unless another truth was given.",
-        *(note for note in notes if note != WARNING),
+        *(note for note in notes if note not in (WARNING, NOT_PRIVATE)),
     ]
     items = "".join(f"<li>{escape(each)}</li>" for each in statements if each)
     return f"<h2>What was assumed</h2><ul>{items}</ul>"
+
+
+def _noise_statement(comparison: Comparison) -> str:
+    """Return what the noise is for."""
+    if not comparison.mechanism.private:
+        return NOT_PRIVATE
+    if comparison.noise_reduction:
+        return (
+            "The mechanism's noise is reduced (or increased) so that the release has the guarantee."
+        )
+    return "The mechanism alone has the guarantee: its noise is not reduced."
 
 
 def _bounds_statement(data: Column | Points) -> str:

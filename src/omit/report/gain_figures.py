@@ -54,7 +54,7 @@ def draw_gains(axes: Axes, found: GainMap) -> None:
                 )
     axes.set_xticks(range(len(found.sizes)), [_rate(found, size) for size in found.sizes])
     axes.set_yticks(range(len(found.epsilons)), [f"{epsilon:g}" for epsilon in found.epsilons])
-    axes.set_xlabel("sampling rate, % of records")
+    axes.set_xlabel("sampling rate, % of records (odd sizes)")
     axes.set_ylabel("ε of the release")
     axes.set_title(
         f"{found.mechanism.metric} of the sample ÷ that of all records; bold: sampling pays",

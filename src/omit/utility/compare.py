@@ -21,13 +21,13 @@ from omit.omissions.sampling import NoOmission
 from omit.utility.compare_points import compared_losses
 from omit.utility.error import Error
 from omit.utility.expected import (
-    NO_PROTECTION,
     Method,
     base_guarantee,
     expected_error,
+    needs_no_noise,
     require_fit,
 )
-from omit.utility.sampled_from import guarantee_on_sample, sampled_from_notes
+from omit.utility.sampled_from import sampled_from_notes, target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 from omit.utility.simulated_points import Interval, MeasuredOn
 
@@ -43,6 +43,18 @@ NUMERIC = frozenset({"mechanism's ε", "error", "ratio"})
 _UNBEATEN = "nothing tested beats using all records"
 
 WARNING = "Computed from confidential data and not private: for the curator's eyes only."
+SKEWED = (
+    "The errors of the samples are strongly skewed, so that the interval may cover the truth less "
+    "often than 95 % and the standing may be wrong; more runs help"
+)
+NO_NOISE = (
+    "Where no noise is needed, delta is at least the chance of a record to be kept: such a delta "
+    "allows publishing the raw records of a few people, and protects none of those who are kept."
+)
+NOT_PRIVATE = (
+    "This mechanism is NOT private: its noise has no guarantee, whatever epsilon and delta say; it "
+    "is for comparing with what was published, never for a release."
+)
 
 
 @dataclass(frozen=True)
@@ -96,29 +108,43 @@ class Comparison:
                 "A sum over the records that were kept shrinks with their number: it does not tell "
                 "whether leaving records out helps."
             )
-        setting = f"At {self.target}"
-        if not self.noise_reduction:
-            setting = f"With a mechanism that is {self.target} by itself"
-        if self.rows_per_person > 1:
-            setting += f" for a person with up to {self.rows_per_person} records"
-        if self.sampled_from is not None:
-            setting += f" for the population of {self.sampled_from:,}"
+        setting = self._setting()
         if len(self.rows) == 1:
-            return f"{setting}, no omission was tested."
+            return f"{setting} no omission was tested."
         if not tested:
-            return f"{setting}, none of the omissions can reach the guarantee."
+            return f"{setting} none of the omissions can reach the guarantee."
         if self.rows[0].ratio is None:
-            return f"{setting}, using all records gives no error that could be seen: {_UNBEATEN}."
+            return f"{setting} using all records gives no error that could be seen: {_UNBEATEN}."
         # What surely beats all records comes before what might, and that before what does not.
         order: dict[Standing, int] = {"better": 0, "undecided": 1}
         best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
         name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
-        effect = f"{setting}, {name} multiplies the expected error by {_ratio(best)}"
+        effect = f"{setting} {name} multiplies the expected error by {_ratio(best)}"
         if best.standing == "better":
             return f"{effect}: it beats using all records."
         if best.standing == "undecided":
             return f"{effect}, which cannot be told apart from using all records."
         return f"{effect}; {_UNBEATEN}."
+
+    @property
+    def promise(self) -> str:
+        """The guarantee of the releases, or that there is none."""
+        if self.mechanism.private:
+            return str(self.target)
+        return f"noise as if for {self.target}, NOT private"
+
+    def _setting(self) -> str:
+        """Return what the verdict holds for, up to its comma or colon."""
+        whom = ""
+        if self.rows_per_person > 1:
+            whom += f" for a person with up to {self.rows_per_person} records"
+        if self.sampled_from is not None:
+            whom += f" for the population of {self.sampled_from:,}"
+        if not self.mechanism.private:
+            return f"With noise as if for {self.target}{whom}, NOT private:"
+        if not self.noise_reduction:
+            return f"With a mechanism that is {self.target} by itself{whom},"
+        return f"At {self.target}{whom},"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,14 +156,32 @@ class Comparison:
         simulated = [
             f"Simulated, because {reason}: {', '.join(names)}." for reason, names in reasons.items()
         ]
+        skewed = [str(row.omission) for row in self.rows if row.error and row.error.skewed]
+        if skewed:
+            simulated.append(f"{SKEWED}: {', '.join(skewed)}.")
         weaker: tuple[str, ...] = ()
         if not self.noise_reduction:
             weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
+        raw: tuple[str, ...] = ()
+        bare = any(row.base is not None and needs_no_noise(row.base) for row in self.rows)
+        if bare and self.target.delta > 0:
+            raw = (NO_NOISE,)
         sampled: tuple[str, ...] = ()
         if self.sampled_from is not None:
             each = self.target.per_row(self.rows_per_person)
-            sampled = sampled_from_notes(each, self.data.size, self.sampled_from)
-        return (*self.data.notes, *sampled, *self._own_notes(), *weaker, *simulated, WARNING)
+            sampled = sampled_from_notes(
+                each, self.data.size, self.sampled_from, self.rows_per_person
+            )
+        return (
+            *private_notes(self.mechanism),
+            *self.data.notes,
+            *sampled,
+            *raw,
+            *self._own_notes(),
+            *weaker,
+            *simulated,
+            WARNING,
+        )
 
     def _own_notes(self) -> tuple[str, ...]:
         """Return what is to say about this statistic on these data."""
@@ -178,6 +222,7 @@ class Comparison:
                 "neighbours": str(self.target.neighbours),
                 "rows_per_person": self.rows_per_person,
             },
+            "private": self.mechanism.private,
             "data": self.data.name,
             "records": self.data.size,
             "noise_reduction": self.noise_reduction,
@@ -202,7 +247,7 @@ class Comparison:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in cells
         ]
-        title = f"{self.mechanism} of {self.data.name}, {self.target}"
+        title = f"{self.mechanism} of {self.data.name}, {self.promise}"
         return "\n".join([title, *lines, "", self.verdict, *self.notes])
 
     def plot(self) -> Figure:
@@ -210,7 +255,7 @@ class Comparison:
         from omit.utility.comparison_plot import comparison_figure
 
         return comparison_figure(
-            f"{self.mechanism} of {self.data.name}, {self.target}",
+            f"{self.mechanism} of {self.data.name}, {self.promise}",
             [cells[0] for cells in table_cells(self.rows)],
             [row.error for row in self.rows],
             self.mechanism.metric,
@@ -239,12 +284,15 @@ class Comparison:
 
     def _record(self, row: Row) -> dict[str, Any]:
         error, parts = row.error, row.error.parts if row.error is not None else None
+        base = None if row.base is None or needs_no_noise(row.base) else row.base
         return {
             "omission": str(row.omission),
             "statistic": self.mechanism.statistic,
             "mechanism": str(self.mechanism),
-            "base_epsilon": row.base.epsilon if row.base is not None else None,
-            "base_delta": row.base.delta if row.base is not None else None,
+            "private": self.mechanism.private,
+            "base_epsilon": base.epsilon if base is not None else None,
+            "base_delta": base.delta if base is not None else None,
+            "no_noise": row.base is not None and base is None,
             "error": error.value if error is not None else None,
             "low": error.low if error is not None else None,
             "high": _finite(error.high) if error is not None else None,
@@ -262,6 +310,7 @@ class Comparison:
             "by_omission": parts.omission if parts is not None else None,
             "by_noise": parts.noise if parts is not None else None,
             "bias": parts.bias if parts is not None else None,
+            "skewed": error is not None and error.skewed,
             "reason": row.reason or (error.reason if error is not None else None),
         }
 
@@ -324,7 +373,7 @@ def compare(
     seed = int(_validate.epsilon(seed, "seed"))
     each = guarantee.per_row(rows_per_person)
     if sampled_from is not None:
-        each = guarantee_on_sample(each, data.size, sampled_from)
+        each = target_on_sample(each, data.size, sampled_from)
     settings = [
         _setting(omission.suited_to(mechanism.statistic), each, noise_reduction)
         for omission in (NoOmission(), *omissions)
@@ -371,6 +420,11 @@ def compare(
         measured_on=measured_on,
         sampled_from=sampled_from,
     )
+
+
+def private_notes(mechanism: Mechanism | Clustering) -> tuple[str, ...]:
+    """Return the note that a mechanism without a guarantee needs."""
+    return () if mechanism.private else (NOT_PRIVATE,)
 
 
 def _setting(omission: Omission, guarantee: Guarantee, noise_reduction: bool) -> Row:
@@ -436,9 +490,10 @@ def _quantity(value: float, unit: str) -> str:
     return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
 
 
-def _epsilon(epsilon: float) -> str:
-    if epsilon == NO_PROTECTION:
+def _epsilon(base: Guarantee) -> str:
+    if needs_no_noise(base):
         return "no noise"
+    epsilon = base.epsilon
     return f"{epsilon:.4f}" if epsilon >= 1e-3 else f"{epsilon:.4g}"
 
 
@@ -495,7 +550,7 @@ def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         cells.append(
             (
                 name,
-                _epsilon(row.base.epsilon),
+                _epsilon(row.base),
                 _quantity(row.error.value, row.error.unit),
                 interval(row.error),
                 *differences,

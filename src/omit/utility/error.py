@@ -43,6 +43,8 @@ class Error:
         Why the error was simulated although it was not asked for.
     parts
         The error by omission apart from the error by noise.
+    skewed
+        Whether the runs are so skewed that a normal interval covers less often than it says.
     """
 
     value: float
@@ -56,3 +58,4 @@ class Error:
     runs: int | None = None
     reason: str | None = None
     parts: Parts | None = None
+    skewed: bool = False

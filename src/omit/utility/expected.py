@@ -162,12 +162,20 @@ def base_guarantee(
 ) -> Guarantee:
     """Return the guarantee that the mechanism itself must have."""
     omission.require_relation(guarantee)
-    if not noise_reduction:
+    if not noise_reduction or needs_no_noise(guarantee):
         return guarantee
     base = omission.calibrate(guarantee)
-    if isinstance(base, NoNoiseNeeded):
-        return Guarantee(NO_PROTECTION, guarantee.delta, guarantee.neighbours)
-    return base
+    return without_noise(guarantee) if isinstance(base, NoNoiseNeeded) else base
+
+
+def without_noise(guarantee: Guarantee) -> Guarantee:
+    """Return what stands for a mechanism that needs no noise; it is not to be shown as numbers."""
+    return Guarantee(NO_PROTECTION, guarantee.delta, guarantee.neighbours)
+
+
+def needs_no_noise(base: Guarantee) -> bool:
+    """Tell whether the guarantee of a mechanism stands for one without noise."""
+    return base.epsilon == NO_PROTECTION
 
 
 @singledispatch

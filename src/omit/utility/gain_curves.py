@@ -70,7 +70,8 @@ def rate_of_saving(saving: float, epsilon: float) -> float:
 def mean_noise_excess(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
     """Return `1 - r`: the share by which the noise of all records' mean is below the sample's.
 
-    It is positive for every rate below 1: the noise of a sample's mean is always larger.
+    It is positive for every rate below 1: the Laplace noise of a sample's mean is always larger,
+    unless delta is at least the rate, where a sample needs none.
 
     Examples
     --------

@@ -16,6 +16,7 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
+from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import IntegrableMechanism
@@ -46,8 +47,11 @@ _NORMAL = 1.959963984540054
 _ROUNDING = 1e-9
 # Beyond, the probabilities of all ranks would not fit into memory with ease.
 _LARGEST_POPULATION = 20_000_000
+# Errors that are not finite are refused with a sentence, not with numpy's warnings.
+_OVERFLOW_IS_REFUSED = np.errstate(over="ignore", invalid="ignore")
 
 
+@_OVERFLOW_IS_REFUSED
 def exact_integrated_error(
     mechanism: IntegrableMechanism,
     column: Column,
@@ -67,7 +71,9 @@ def exact_integrated_error(
         row = column.counts[None, :]
         mean, variance = mechanism.moments(column, row, bounds, base)
         value = float(mechanism.expected_errors(column, row, bounds, base, truth)[0])
-        return _exact(mechanism, value, Parts(0.0, float(variance[0]), float(mean[0] - truth)))
+        return _exact(
+            mechanism, value, base, Parts(0.0, float(variance[0]), float(mean[0] - truth))
+        )
     sampled = sampling_moments(mechanism, column, omission)
     if (
         sampled is None
@@ -82,7 +88,7 @@ def exact_integrated_error(
         noise = float(mechanism.moments(column, row, bounds, base).variance[0])
         bias = sampled.mean - truth
         parts = Parts(sampled.variance, noise, bias)
-        return _exact(mechanism, bias**2 + sampled.variance + noise, parts)
+        return _exact(mechanism, bias**2 + sampled.variance + noise, base, parts)
     if isinstance(mechanism, GlobalQuantile):
         low, high = quantile_ranks(mechanism.quantile, omission.size)
         if low == high:
@@ -90,10 +96,11 @@ def exact_integrated_error(
             records = np.repeat(as_array(column.values), column.counts)
             unit = mechanism.unit_noise(base)
             distance = float(weights @ unit.absolute(records - truth, np.full(len(records), scale)))
-            return _exact(mechanism, mechanism.per_cent(truth) * distance)
+            return _exact(mechanism, mechanism.per_cent(truth) * distance, base)
     raise NotExact("the distance of a sampled mean has no closed form; its noise is integrated")
 
 
+@_OVERFLOW_IS_REFUSED
 def integrated_error(
     column: Column,
     mechanism: IntegrableMechanism,
@@ -139,6 +146,7 @@ def integrated_error(
             ]
         )
     value = exact + float(drawn.mean())
+    _require_finite(value, base)
     margin = math.inf
     if runs > 1:
         margin = _NORMAL * float(drawn.std(ddof=1)) / math.sqrt(runs)
@@ -153,7 +161,21 @@ def integrated_error(
         runs=runs,
         reason=reason,
         parts=parts,
+        skewed=_is_skewed(drawn),
     )
+
+
+def _is_skewed(drawn: FloatArray) -> bool:
+    """Tell whether the runs are too skewed for a normal interval.
+
+    By Cochran's rule, which asks for more than 25 g^2 runs at a skewness of g.
+    """
+    deviations = drawn - drawn.mean()
+    spread = float(np.sqrt(np.mean(deviations**2)))
+    if spread <= _ROUNDING * abs(float(drawn.mean())):
+        return False
+    skewness = float(np.mean((deviations / spread) ** 3))
+    return len(drawn) < 25 * skewness**2
 
 
 def sampling_moments(
@@ -201,7 +223,18 @@ def _row_moments(
     return means, variances, statistics
 
 
-def _exact(mechanism: IntegrableMechanism, value: float, parts: Parts | None = None) -> Error:
+def _require_finite(value: float, base: Guarantee) -> None:
+    """Refuse noise so wide that its error is more than a computer can hold."""
+    if not math.isfinite(value):
+        raise InvalidInput(
+            f"The error at {base} is too large to be computed; a larger epsilon has one."
+        )
+
+
+def _exact(
+    mechanism: IntegrableMechanism, value: float, base: Guarantee, parts: Parts | None = None
+) -> Error:
+    _require_finite(value, base)
     return Error(
         value,
         value * (1 - _ROUNDING),

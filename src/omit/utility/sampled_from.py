@@ -11,13 +11,17 @@ stratified or cluster samples.
 from __future__ import annotations
 
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee, require_guarantee
+from omit.guarantee import Guarantee, NoNoiseNeeded, require_guarantee
 from omit.omissions.sampling import FixedSizeSampling
-from omit.utility.expected import base_guarantee
+from omit.utility.expected import without_noise
 
 
-def guarantee_on_sample(target: Guarantee, records: int, population: int) -> Guarantee:
+def guarantee_on_sample(
+    target: Guarantee, records: int, population: int
+) -> Guarantee | NoNoiseNeeded:
     """Return what a release on the records must have, so that the population has the target.
+
+    Nothing, where the target's delta is at least the share of the population that was drawn.
 
     Raises
     ------
@@ -37,17 +41,51 @@ def guarantee_on_sample(target: Guarantee, records: int, population: int) -> Gua
             f"Expected a sample of {records:,} records to come from a population of at least as "
             f"many, got {population:,}."
         )
-    return base_guarantee(FixedSizeSampling(size=records, population=population), target)
+    sampling = FixedSizeSampling(size=records, population=population)
+    sampling.require_relation(target)
+    return sampling.calibrate(target)
 
 
-def sampled_from_notes(target: Guarantee, records: int, population: int) -> tuple[str, ...]:
-    """Return what must be said beside results that rest on the data being a secret sample."""
-    inside = guarantee_on_sample(target, records, population)
+def target_on_sample(target: Guarantee, records: int, population: int) -> Guarantee:
+    """Return `guarantee_on_sample`, or what stands for none to the engines of expected errors."""
+    needed = guarantee_on_sample(target, records, population)
+    return without_noise(target) if isinstance(needed, NoNoiseNeeded) else needed
+
+
+def sampled_from_notes(
+    target: Guarantee, records: int, population: int, rows_per_person: int = 1
+) -> tuple[str, ...]:
+    """Return what must be said beside results that rest on the data being a secret sample.
+
+    `target` is that of a record; a person may have `rows_per_person` of them.
+    """
+    needed = guarantee_on_sample(target, records, population)
+    inside = None if isinstance(needed, NoNoiseNeeded) else needed.group(rows_per_person)
+    known = (
+        "Nothing protects somebody known to be among the records, and for a sample that is not "
+        "simple random (stratified, clustered, by quota, volunteers) nothing protects anybody."
+    )
+    if isinstance(inside, Guarantee):
+        known = (
+            f"For somebody known to be among the records it is only {inside}"
+            f"{_whose(rows_per_person)}, and for a sample that is not simple random (stratified, "
+            "clustered, by quota, volunteers) nothing better than that follows for anybody."
+        )
+    persons: tuple[str, ...] = ()
+    if rows_per_person > 1:
+        persons = (
+            "Simple random is meant of records, each drawn alike whomever it belongs to; where "
+            "persons are drawn with all their records, nothing better than that follows either.",
+        )
     return (
         f"The {records:,} records are taken to be a simple random sample without replacement of "
         f"{population:,}; the guarantee is for the population, and holds only if nobody can know "
         "who was drawn.",
-        f"For somebody known to be among the records it is only {inside}, and for a sample that "
-        "is not simple random (stratified, clustered, by quota, volunteers) nothing better than "
-        "that follows for anybody.",
+        known,
+        *persons,
     )
+
+
+def _whose(rows_per_person: int) -> str:
+    """Return how many records the person may have for whom something holds."""
+    return f" for a person with up to {rows_per_person} of them" if rows_per_person > 1 else ""

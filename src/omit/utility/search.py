@@ -16,7 +16,9 @@ from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import ADD_REMOVE, Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
+from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.integrable import IntegrableMechanism
+from omit.mechanisms.quantile import QuantileMechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
@@ -24,7 +26,7 @@ from omit.utility.compare import Comparison, compare
 from omit.utility.error import Error
 from omit.utility.expected import Method, expected_error
 from omit.utility.optimal_rate import best_size
-from omit.utility.sampled_from import guarantee_on_sample
+from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -61,14 +63,58 @@ class Best:
         """One sentence."""
         ratio = self.comparison.rows[1].ratio
         factor = "" if ratio is None else f" (error {ratio:.4g} times that of all records)"
+        private = self.comparison.mechanism.private
         if self.omission is None:
             sure = "beats" if self.comparison.rows[1].standing == "worse" else "surely beats"
             return (
-                f"None: of {self.tried} omissions tried, none {sure} using all records at "
-                f"{self.comparison.target}; the nearest is {self.nearest}{factor}."
+                f"None: of {self.tried} omissions tried, none {sure} using all records "
+                f"{'at' if private else 'with'} {self.comparison.promise}; the nearest is "
+                f"{self.nearest}{factor}."
             )
-        found = f"At {self.comparison.target}, the best of {self.tried} is {self.omission}{factor}"
-        return f"{found}{self.alike}."
+        setting = f"At {self.comparison.promise},"
+        if not private:
+            setting = f"With {self.comparison.promise}:"
+        found = f"{setting} the best of {self.tried} is {self.omission}{factor}"
+        return f"{found}{self.alike}.{self._averaging()}"
+
+    def _averaging(self) -> str:
+        """Return how much of the gain is that of averaging two records."""
+        comparison = self.comparison
+        last = comparison.rows[-1]
+        if not _averages_unlike_all(comparison.data, comparison.mechanism, last.omission):
+            return ""
+        if last.standing != "better" or last.ratio is None:
+            return ""
+        if last.omission == self.nearest:
+            if self.nearest != _all_but_one(comparison.data):
+                return ""
+            return (
+                " That is one record left out: the median of an even number averages two records, "
+                "which is no gain by sampling."
+            )
+        return (
+            f" Leaving out one record multiplies the error by {last.ratio:.4g} "
+            "already: the median of an even number averages two records. That part is no gain by "
+            "sampling."
+        )
+
+
+def _all_but_one(data: Column | Points) -> FixedSizeSampling:
+    return FixedSizeSampling(size=data.size - 1, population=data.size)
+
+
+def _averages_unlike_all(
+    data: Column | Points, mechanism: Mechanism | Clustering, found: Omission
+) -> bool:
+    """Tell whether a sample's noise is for the mean of two records, and that of all for one."""
+    return (
+        isinstance(mechanism, QuantileMechanism)
+        and not isinstance(mechanism, ExponentialQuantile)
+        and mechanism.statistic == "median"
+        and isinstance(found, FixedSizeSampling)
+        and found.size % 2 == 0
+        and data.size % 2 == 1
+    )
 
 
 def default_candidates(neighbours: str = ADD_REMOVE, size: int = 0) -> Iterator[Omission]:
@@ -124,7 +170,7 @@ def best(
     nearest: Omission | None = None
     each = guarantee
     if sampled_from is not None:
-        each = guarantee_on_sample(guarantee, data.size, sampled_from)
+        each = target_on_sample(guarantee, data.size, sampled_from)
     # The same random numbers for all that are tried tell them apart with fewer runs.
     search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
     if (
@@ -136,9 +182,10 @@ def best(
         candidates = ()
         nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
         if found.smallest_alike < found.largest_alike:
+            parity = "odd" if found.size % 2 else "even"
             alike = (
-                f"; sizes from {found.smallest_alike:,} to {found.largest_alike:,} cannot be told "
-                "apart from it"
+                f"; of the {parity} sizes tried, those from {found.smallest_alike:,} to "
+                f"{found.largest_alike:,} cannot be told apart from it"
             )
     elif candidates is None:
         candidates = default_candidates(guarantee.neighbours, data.size)
@@ -163,12 +210,17 @@ def best(
             smallest, nearest = error.value, suited
     if nearest is None:
         raise InvalidInput("None of the omissions to try can reach the guarantee.")
+    # What averaging gains is told apart from what sampling does.
+    averaging: tuple[Omission, ...] = ()
+    if _averages_unlike_all(data, mechanism, nearest) and nearest != _all_but_one(data):
+        averaging = (_all_but_one(data),)
     # Another seed than the one that chose it, so that luck is not judged by itself.
     comparison = compare(
         data,
         mechanism,
         guarantee,
         nearest,
+        *averaging,
         truth=truth,
         runs=runs,
         seed=1,
