@@ -10,8 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
+from scipy.stats import binom
 
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import (
@@ -75,13 +77,29 @@ def main() -> None:
         DiscreteGaussianHistogram(Fraction(36), 1.0),
         RandomisedCellSuppression(6, epsilon=1.0),
     ):
-        seconds = best(lambda mechanism=mechanism: exact_measures(mechanism, large))  # type: ignore[misc]
+        seconds = best(partial(exact_measures, mechanism, large))
         print(f"closed-form measures of 100,000 cells, {mechanism}: {seconds:.3f} s (goal 1)")
     swapping = RandomisedSwapping(("v",), 0.25, epsilon=1.0)
-    seconds = best(lambda: swapping.bias_and_variance(large), 1)
-    print(f"bias and variance of 100,000 cells ({large.size:,} records), swapping: {seconds:.2f} s")
-    seconds = best(lambda: swapping.errors(large), 1)
-    print(f"the same with expected absolute errors (convolutions), swapping: {seconds:.2f} s")
+    swapping.errors(large)  # compiles
+    ours = best(partial(exact_measures, swapping, large))
+    loop = best(partial(convolved, swapping, large, TARGETS), 1) * large.cells / TARGETS
+    print(
+        f"closed-form measures of 100,000 cells ({large.size:,} records), {swapping}: {ours:.2f} s "
+        f"(goal 1); numpy's convolutions {loop:.0f} s, ratio {loop / ours:.0f}"
+    )
+
+
+def convolved(mechanism: RandomisedSwapping, table: CountTable, cells: int) -> None:
+    """Compute expected absolute errors of some cells by convolving whole binomial laws."""
+    law = mechanism.law(table)
+    for cell in range(0, table.cells, table.cells // cells):
+        rows, columns = np.nonzero(law.targets == cell)
+        distribution = np.ones(1)
+        for row, column in zip(rows, columns, strict=True):
+            values = np.arange(law.counts[row] + 1)
+            chances = binom.pmf(values, law.counts[row], law.chances[row, column])
+            distribution = np.convolve(distribution, chances)
+        np.abs(np.arange(len(distribution)) - table.flat[cell]) @ distribution
 
 
 if __name__ == "__main__":

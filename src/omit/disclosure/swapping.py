@@ -333,25 +333,24 @@ def _first(
 
 
 def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
-    """Return E|released - true| of every cell, by convolving the binomials that make it up."""
-    x = table.flat
+    """Return E|released - true| of every cell, a sum of one binomial for each cell it can be from.
+
+    Cells of one profile have the same targets, and records that come from the same cells.
+    """
+    from omit.disclosure.binomial_sums import mean_distances
+
     result = np.zeros(table.cells)
+    if not len(law.cells):
+        return result
     order = np.argsort(law.targets[:, 0], kind="stable")
-    groups = np.flatnonzero(np.diff(law.targets[order, 0], prepend=-1))
-    for members in np.split(order, groups[1:]):
-        counts, chances = law.counts[members], law.chances[members]
-        total = int(counts.sum())
-        # One frequency for each possible value; all cells of the profile at once.
-        frequency = np.exp(-2j * np.pi * np.arange((total + 1) // 2 + 1) / (total + 1))
-        log_transform = np.zeros((chances.shape[1], len(frequency)), dtype=complex)
-        for count, row in zip(counts, chances, strict=True):
-            base = 1 + row[:, None] * (frequency - 1)
-            with np.errstate(divide="ignore"):
-                log_transform += count * np.log(base)
-        chance = np.fft.irfft(np.exp(log_transform), n=total + 1, axis=1)
-        cells = law.targets[members[0]]
-        distance = np.abs(np.arange(total + 1) - x[cells][:, None])
-        result[cells] = (np.maximum(chance, 0.0) * distance).sum(axis=1)
+    starts = np.flatnonzero(np.diff(law.targets[order, 0], prepend=-1))
+    targets = law.targets[order[starts]]
+    result[targets] = mean_distances(
+        law.counts[order],
+        law.chances[order],
+        np.append(starts, len(order)),
+        table.flat[targets],
+    )
     return result
 
 
