@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from omit.disclosure.histograms import GeometricHistogram as GeometricHistogram
     from omit.disclosure.histograms import LaplaceHistogram as LaplaceHistogram
     from omit.disclosure.measures import exact_measures as exact_measures
-    from omit.disclosure.measures import suppressed_intervals as suppressed_intervals
     from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS as CHANGE_QUASI_IDENTIFIERS
+    from omit.disclosure.suppressed_cells import suppressed_intervals as suppressed_intervals
     from omit.disclosure.suppression import CellSuppression as CellSuppression
     from omit.disclosure.suppression import RandomisedCellSuppression as RandomisedCellSuppression
     from omit.disclosure.swapping import RandomisedSwapping as RandomisedSwapping
@@ -129,7 +129,8 @@ _HOME = {
         "GeometricHistogram",
         "LaplaceHistogram",
     ),
-    "omit.disclosure.measures": ("exact_measures", "suppressed_intervals"),
+    "omit.disclosure.measures": ("exact_measures",),
+    "omit.disclosure.suppressed_cells": ("suppressed_intervals",),
     "omit.disclosure.mechanism": ("CHANGE_QUASI_IDENTIFIERS",),
     "omit.disclosure.suppression": ("CellSuppression", "RandomisedCellSuppression"),
     "omit.disclosure.swapping": ("RandomisedSwapping", "Swapping"),

@@ -54,6 +54,16 @@ def test_the_report_is_one_file(omit_command: Omit, tmp_path: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["table.html"]
 
 
+def test_tasks_are_told_and_drawn(omit_command: Omit, tmp_path: Path) -> None:
+    file = tmp_path / "table.html"
+    run = omit_command(f"{QUESTION} --report {file} --predict income --two-way sex,income")
+    assert run.code == 0, run.err
+    assert "Predicting income: 75.92 % of the records right without protection" in run.out
+    page = file.read_text(encoding="utf-8")
+    assert "What a classifier learns: income" in page
+    assert "Groups side by side: income over sex" in page
+
+
 def test_few_records_show_their_delta_if_only_quasi_identifiers_change(
     omit_command: Omit, tmp_path: Path
 ) -> None:
@@ -93,6 +103,13 @@ def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str])
         f"{QUESTION} --margin town",
         f"{QUESTION} --largest-count 5",
         f"{QUESTION} --paper-runs 0",
+        f"{QUESTION} --predict race",
+        f"{QUESTION} --predict wealth",
+        f"{QUESTION} --two-way sex",
+        f"{QUESTION} --two-way race,income",
+        f"{QUESTION} --two-way sex,income --within race",
+        f"{QUESTION} --two-way sex,income --within race=Green",
+        f"{QUESTION} --within race=White",
         f"{QUESTION} --domain sex=Female",
         f"{QUESTION} --domain sex",
         f"{QUESTION} --derive nonsense",

@@ -1,8 +1,7 @@
-"""Measures, bounds, intervals, tasks and the assessment of a table."""
+"""Measures, bounds and the assessment of a table."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import astuple
 from typing import Any
@@ -20,14 +19,12 @@ from omit.disclosure.measures import (
     group_errors,
     published_bounds,
     simulated_measures,
-    suppressed_intervals,
     unique_exact_matches,
 )
-from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
+from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
-from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee
 from omit.report.disclosure_report import error_figure
@@ -101,61 +98,6 @@ def test_unique_matches_count_cells_that_stay_alone() -> None:
     table = row(1, 1, 1, 7)
     shares = unique_exact_matches(table, np.array([[1, 0, 1, 1], [0.6, 1.4, 2, 7]]))
     assert shares.tolist() == pytest.approx([20.0, 20.0])
-
-
-def test_intervals_are_those_of_all_tables_that_fit_the_margins() -> None:
-    table = CountTable((SEX, TOWN), np.array([2, 1, 9, 4, 3, 8]))
-    suppression = CellSuppression(5)
-    found = suppressed_intervals(table, suppression, [["sex"], ["town"]])
-    hidden = [0, 1, 3, 4]
-    fitting = []
-    for values in itertools.product(range(1, 5), repeat=4):
-        other = table.flat.copy()
-        other[hidden] = values
-        if all(
-            (CountTable((SEX, TOWN), other).marginal([name]) == table.marginal([name])).all()
-            for name in ("sex", "town")
-        ):
-            fitting.append(values)
-    assert found["cell"].tolist() == hidden
-    assert found["low"].tolist() == np.min(fitting, axis=0).tolist()
-    assert found["high"].tolist() == np.max(fitting, axis=0).tolist()
-
-
-def test_a_cell_alone_in_its_margin_is_recovered_and_none_without_margins() -> None:
-    table = CountTable((SEX, TOWN), np.array([2, 9, 9, 8, 9, 8]))
-    suppression = CellSuppression(5)
-    assert suppressed_intervals(table, suppression, [["town"]])["recovered"].all()
-    free = suppressed_intervals(table, suppression, [])
-    assert free[["low", "high"]].values.tolist() == [[1, 4]]
-    unknown = suppressed_intervals(table, suppression, [[]], use_threshold=False)
-    assert unknown["recovered"].all(), "the total gives the only suppressed cell away"
-    assert len(suppressed_intervals(row(9, 9), suppression, [])) == 0
-
-
-def test_classification_finds_a_dependence_and_survives_an_empty_release() -> None:
-    table = CountTable((TOWN, Attribute("rich", ("no", "yes"))), np.array([9, 1, 5, 5, 0, 10]))
-    assert logistic_accuracy(table, table.flat, "rich") == pytest.approx(100 * 24 / 30)
-    assert logistic_accuracy(table, np.zeros(6), "rich") == pytest.approx(100 * 14 / 30)
-    with pytest.raises(InvalidInput, match="two categories"):
-        logistic_accuracy(table, table.flat, "town")
-    with pytest.raises(InvalidInput, match="attribute to predict"):
-        logistic_accuracy(CountTable((SEX,), np.array([1, 2])), np.array([1, 2]), "sex")
-
-
-def test_two_way_margins_and_lines() -> None:
-    table = tabulate("adult", ["sex", "race", "income"])
-    made = two_way(table, table.flat, "income", "sex", {"race": "White"})
-    assert (made == two_way(table, table.flat, "sex", "income", {"race": "White"}).T).all()
-    empty = CountTable((SEX, TOWN, Attribute("x", ("0", "1"))), np.array([1] * 6 + [0] * 6))
-    with pytest.raises(InvalidInput, match="sex = M is empty"):
-        two_way(empty, empty.flat, "town", "x", {"sex": "M"})
-    rng = np.random.default_rng(0)
-    counts = rng.integers(1, 9, (4, 3))
-    x = np.repeat(np.repeat(np.arange(4), 3), counts.reshape(-1))
-    y = np.repeat(np.tile(np.arange(3), 4), counts.reshape(-1))
-    slope, intercept = np.polyfit(x, y, 1)
-    assert regression_line(counts, range(4), range(3)) == pytest.approx((intercept, slope))
 
 
 def test_an_assessment_has_every_mechanism_at_the_same_epsilon() -> None:

@@ -60,6 +60,20 @@ def disclose(
     paper_runs: Annotated[
         int | None, typer.Option(help="Also estimate errors from so many runs (the paper: 200).")
     ] = None,
+    predict: Annotated[
+        str | None,
+        typer.Option(help="Learn this attribute, of two categories, from the others' releases."),
+    ] = None,
+    two_way: Annotated[
+        str | None,
+        typer.Option(help="Attributes x,y: map their counts and draw y over x for two groups."),
+    ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A group for --two-way: race=White,sex=Male; else the two largest of --group."
+        ),
+    ] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
     seed: Annotated[int, typer.Option(help="Of the releases that are drawn.")] = 0,
     report: Annotated[
@@ -73,6 +87,7 @@ def disclose(
     from omit.disclosure.assess import assess
     from omit.disclosure.attributes import parse_domains
     from omit.disclosure.tabulate import tabulate
+    from omit.disclosure.usefulness import parse_groups
 
     file = report or (None if json or no_report else Path("omit-disclosure.html"))
     if file is not None:
@@ -98,6 +113,9 @@ def disclose(
             margins=None if margin is None else [_names(each) for each in margin],
             largest_count=largest_count,
             paper_runs=paper_runs,
+            predict=predict,
+            two_way=None if two_way is None else _names(two_way),
+            within=parse_groups(within or ()),
             seed=int(_validate.epsilon(seed, "seed")),
             advance=advance,
         )
@@ -150,6 +168,8 @@ def _show(assessment: "Assessment") -> None:
             console.print(
                 f"  if only quasi-identifiers change: {said}", soft_wrap=True, markup=False
             )
+    for line in _learnt(assessment):
+        console.print(line, soft_wrap=True, markup=False)
     found = assessment.intervals
     if found is not None and len(found):
         console.print(
@@ -159,3 +179,19 @@ def _show(assessment: "Assessment") -> None:
         )
     for note in assessment.notes:
         console.print(note, soft_wrap=True)
+
+
+def _learnt(assessment: "Assessment") -> list[str]:
+    """Return the lines on classification."""
+    task = assessment.prediction
+    if task is None:
+        return []
+    lines = [
+        f"Predicting {task.target}: {task.unprotected:.2f} % of the records right without "
+        f"protection, {task.constant:.2f} % by always guessing the commonest."
+    ]
+    for row in assessment.rows:
+        if row.accuracy is not None:
+            got = row.accuracy
+            lines.append(f"  {row.mechanism}: {got.value:.2f} % [{got.low:.2f}, {got.high:.2f}]")
+    return lines

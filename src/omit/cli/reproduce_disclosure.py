@@ -24,6 +24,7 @@ def disclosure_control(
     from omit.papers import disclosure_control as paper
     from omit.papers import disclosure_verdicts as verdicts
     from omit.report import disclosure_figures as figures
+    from omit.report.group_map_figure import group_map_figure
     from omit.report.reproduction import Exhibit, write_reproduction
 
     runs = _validate.positive_integer("runs", runs)
@@ -91,7 +92,8 @@ def disclosure_control(
             "figure-3", "Figure 3: white and black men",
             f"National, ε = 2, k = 10, race swapped; mean change of {runs} runs. Red: too few. "
             "Solid line: regression in the data, dashed: in the release.",
-            told, figures.subgroup_maps(third), verdicts.figure_3_verdicts(third),
+            told, group_map_figure(third, f"mean of {runs} runs"),
+            verdicts.figure_3_verdicts(third),
         ),
         Exhibit(
             "figure-4", "Figure 4: logistic regression on released data",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from omit.disclosure.measures import (
     measures_of,
     published_bounds,
     simulated_measures,
-    suppressed_intervals,
     unique_exact_matches,
 )
 from omit.disclosure.mechanism import (
@@ -35,9 +35,20 @@ from omit.disclosure.mechanism import (
     TableMechanism,
     rounded_up,
 )
+from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
 from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.tasks import logistic_accuracy
+from omit.disclosure.tasks import two_way as two_way_marginal
+from omit.disclosure.usefulness import (
+    Accuracy,
+    GroupMap,
+    constant_accuracy,
+    group_maps,
+    largest_groups,
+    released_accuracy,
+)
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
@@ -50,6 +61,7 @@ HEADINGS = (
 )  # fmt: skip
 _MOST_INTERVALS = 1500
 _MATCH_RUNS = 50
+_FITS = 20
 _MOST_CELLS = 2_000_000
 _NEXT_TO_NOTHING = 0.01
 
@@ -72,6 +84,8 @@ class Row:
     quasi_identifiers_only: Guarantee | NoGuarantee | None = None
     estimated: Measures | None = None
     least_delta: LeastDelta | None = None
+    accuracy: Accuracy | None = None
+    maps: tuple[GroupMap, ...] = ()
 
     def keeps(self, epsilon: float, delta: float) -> bool:
         """Return whether the mechanism promises (epsilon, delta) or more."""
@@ -103,6 +117,17 @@ class Row:
             "small_cells": self.shown.small,
             "unique_exact_matches_percent": self.unique_matches,
             "groups": self.groups.to_dict(orient="records"),
+            "accuracy_percent": None if self.accuracy is None else asdict(self.accuracy),
+            "two_way": [
+                {
+                    "group": each.group,
+                    "error_per_100_records": each.error,
+                    "line_in_data": _line(each.true_line),
+                    "line_in_release": _line(each.line),
+                    "change": each.change.tolist(),
+                }
+                for each in self.maps
+            ],
         }
 
     def cells(self) -> tuple[str, ...]:
@@ -125,6 +150,33 @@ class Row:
         )
 
 
+def _line(ends: tuple[float, float]) -> dict[str, float | None]:
+    """Return a line as plain values; a release without records has none."""
+    return {
+        name: None if math.isnan(number) else number
+        for name, number in zip(("intercept", "slope"), ends, strict=True)
+    }
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A classification task: what is predicted, and how well without any protection.
+
+    Parameters
+    ----------
+    target : str
+        The attribute that is predicted from all others.
+    unprotected : float
+        The share of records classified right by a classifier that learns from the data, in %.
+    constant : float
+        The share in the commonest category, in %.
+    """
+
+    target: str
+    unprotected: float
+    constant: float
+
+
 @dataclass(frozen=True, eq=False)
 class Assessment:
     """What every mechanism guarantees and costs on one table. Made by `assess`."""
@@ -141,6 +193,7 @@ class Assessment:
     margins: tuple[tuple[str, ...], ...]
     quasi_identifiers: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    prediction: Prediction | None = None
 
     @property
     def verdict(self) -> str:
@@ -192,6 +245,7 @@ class Assessment:
             "margins": [list(each) for each in self.margins],
             "suppressed": None if found is None else len(found),
             "recovered": None if found is None else int(found["recovered"].sum()),
+            "prediction": None if self.prediction is None else asdict(self.prediction),
             "verdict": self.verdict,
             "notes": list(self.notes),
         }
@@ -214,6 +268,19 @@ def default_mechanisms(
     ]
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What is asked about every mechanism."""
+
+    quasi: tuple[str, ...]
+    group: str
+    threshold: int
+    paper_runs: int | None
+    target: str | None
+    two_way: tuple[str, str] | None
+    within: Mapping[str, dict[str, str]]
+
+
 def assess(
     table: CountTable,
     epsilon: float,
@@ -226,6 +293,9 @@ def assess(
     margins: Sequence[Sequence[str]] | None = None,
     largest_count: int | None = None,
     paper_runs: int | None = None,
+    predict: str | None = None,
+    two_way: Sequence[str] | None = None,
+    within: Mapping[str, dict[str, str]] | None = None,
     seed: int = 0,
     advance: Callable[..., None] | None = None,
 ) -> Assessment:
@@ -250,6 +320,14 @@ def assess(
         The largest count a cell can have, declared; by default the number of records.
     paper_runs : int, optional
         Estimate the errors from so many runs too, as the paper does with 200.
+    predict : str, optional
+        An attribute with two categories that is predicted from all others by a logistic regression
+        which learns from releases and is scored on the data.
+    two_way : sequence of two str, optional
+        Attributes x and y whose two-way marginal, and regression of y on x, is compared for groups.
+    within : mapping, optional
+        The groups by name, such as ``{"white men": {"race": "White", "sex": "Male"}}``; by default
+        the two largest of `group`.
     seed : int
         Of the releases on which it is counted what they show.
 
@@ -262,34 +340,30 @@ def assess(
     guarantee: 38.3 over 20 cells. No guarantee: cell suppression below 6, randomised cell
     suppression below 6, swapping race at rate 0.25, randomised swapping race at rate 0.25.
     """
-    quasi = table.names[:1] if quasi_identifiers is None else tuple(quasi_identifiers)
-    if not quasi:
-        raise InvalidInput("Expected at least one quasi-identifier.")
-    chosen(table.attributes, quasi, "quasi-identifier")
+    question = _question(
+        table, quasi_identifiers, group, threshold, paper_runs, predict, two_way, within
+    )
     _validate.delta(delta)
-    group = group or quasi[0]
-    chosen(table.attributes, [group], "group")
     given = [[name] for name in table.names] if margins is None else margins
     for each in given:
         chosen(table.attributes, list(each), "margin's attribute")
-    if paper_runs is not None:
-        _validate.positive_integer("paper_runs", paper_runs)
-    if table.cells > _MOST_CELLS:
-        raise InvalidInput(
-            f"The table has {table.cells:,} cells, and up to {_MOST_CELLS:,} can be assessed; use "
-            "fewer attributes, or bins."
-        )
     universe = table.universe(largest_count)
-    mechanisms = default_mechanisms(epsilon, delta, threshold, rate, quasi)
+    mechanisms = default_mechanisms(epsilon, delta, threshold, rate, question.quasi)
+    prediction = None
+    if predict is not None:
+        unprotected = logistic_accuracy(table, table.flat, predict)
+        prediction = Prediction(predict, unprotected, constant_accuracy(table, predict))
     rng = np.random.default_rng(seed)
     rows = []
     for mechanism in mechanisms:
-        rows.append(_row(mechanism, table, universe, quasi, group, threshold, paper_runs, rng))
+        rows.append(_row(mechanism, table, universe, question, rng))
         if advance is not None:
             advance()
     suppression = CellSuppression(threshold)
     hidden = int(suppression.suppress_probability(table.flat).sum())
     estimates = "" if paper_runs is None else f", and estimates are from {paper_runs:,} runs"
+    if predict is not None:
+        estimates += f", a classifier learns from {_FITS} releases"
     notes = [
         *table.notes,
         f"Guarantees are under {REPLACE} for {universe.records:,} records; no count is above "
@@ -309,39 +383,83 @@ def assess(
         float(epsilon),
         float(delta),
         threshold,
-        group,
+        question.group,
         universe.largest_count,
         tuple(rows),
-        disclosure_of(table, table.flat, threshold, quasi),
+        disclosure_of(table, table.flat, threshold, question.quasi),
         intervals,
         tuple(tuple(each) for each in given),
-        quasi,
+        question.quasi,
         (*notes, WARNING),
+        prediction,
     )
+
+
+def _question(
+    table: CountTable,
+    quasi_identifiers: Sequence[str] | None,
+    group: str | None,
+    threshold: int,
+    paper_runs: int | None,
+    predict: str | None,
+    two_way: Sequence[str] | None,
+    within: Mapping[str, dict[str, str]] | None,
+) -> _Question:
+    """Return what is asked, with its defaults, or refuse what the table does not have."""
+    if table.cells > _MOST_CELLS:
+        raise InvalidInput(
+            f"The table has {table.cells:,} cells, and up to {_MOST_CELLS:,} can be assessed; use "
+            "fewer attributes, or bins."
+        )
+    quasi = table.names[:1] if quasi_identifiers is None else tuple(quasi_identifiers)
+    if not quasi:
+        raise InvalidInput("Expected at least one quasi-identifier.")
+    chosen(table.attributes, quasi, "quasi-identifier")
+    group = group or quasi[0]
+    chosen(table.attributes, [group], "group")
+    if paper_runs is not None:
+        _validate.positive_integer("paper_runs", paper_runs)
+    if two_way is None:
+        if within:
+            raise InvalidInput("Expected two attributes for a two-way marginal beside its groups.")
+        return _Question(quasi, group, threshold, paper_runs, predict, None, {})
+    if len(two_way) != 2:
+        raise InvalidInput(
+            f"Expected two attributes for a two-way marginal, got {', '.join(two_way) or 'none'}."
+        )
+    pair = (two_way[0], two_way[1])
+    groups = within or largest_groups(table, group)
+    for where in groups.values():
+        two_way_marginal(table, table.flat, *pair, where)  # refuses a group that is not there
+    return _Question(quasi, group, threshold, paper_runs, predict, pair, groups)
 
 
 def _row(
     mechanism: TableMechanism,
     table: CountTable,
     universe: Universe,
-    quasi: tuple[str, ...],
-    group: str,
-    threshold: int,
-    paper_runs: int | None,
+    question: _Question,
     rng: np.random.Generator,
 ) -> Row:
     errors = mechanism.errors(table)
     guarantee = mechanism.guarantee(universe)
+    quasi, runs = question.quasi, question.paper_runs
     shown, matches = [], []
     for block in mechanism.study_in_blocks(table, rng, _MATCH_RUNS):
-        shown += [disclosure_of(table, draw, threshold, quasi) for draw in block]
+        shown += [disclosure_of(table, draw, question.threshold, quasi) for draw in block]
         matches += unique_exact_matches(table, block).tolist()
-    restricted = least = None
+    restricted = least = accuracy = None
     if isinstance(mechanism, Swapping):
         if any(len(each) > 1 for each in table.attributes if each.name not in quasi):
             restricted = mechanism.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
         elif isinstance(guarantee, NoGuarantee) and NO_DELTA not in guarantee.reason:
             least = lower_bound_delta(mechanism, universe)
+    estimated = None if runs is None else simulated_measures(mechanism, table, rng, runs)
+    if question.target is not None:
+        accuracy = released_accuracy(mechanism, table, question.target, rng, _FITS, errors)
+    maps: list[GroupMap] = []
+    if question.two_way is not None:
+        maps = group_maps(mechanism, table, *question.two_way, question.within, errors=errors)
     return Row(
         mechanism,
         guarantee,
@@ -350,8 +468,10 @@ def _row(
         published_bounds(mechanism, table),
         mean_disclosure(shown),
         float(np.mean(matches)),
-        group_errors(mechanism, table, group, errors),
+        group_errors(mechanism, table, question.group, errors),
         restricted,
-        None if paper_runs is None else simulated_measures(mechanism, table, rng, paper_runs),
+        estimated,
         least,
+        accuracy,
+        tuple(maps),
     )

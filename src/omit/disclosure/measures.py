@@ -19,7 +19,7 @@ from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
 from omit.disclosure.mechanism import CellErrors, TableMechanism
-from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
+from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.table import CountTable
 from omit.errors import InvalidInput
 
@@ -235,91 +235,3 @@ def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
     unique: NDArray[np.bool_] = table.flat == 1
     shown = np.rint(np.atleast_2d(released)) == 1
     return as_array(100 * (shown & unique).sum(axis=1) / table.size)
-
-
-def suppressed_intervals(
-    table: CountTable,
-    suppression: CellSuppression,
-    margins: Sequence[Sequence[str]],
-    *,
-    use_threshold: bool = True,
-) -> pd.DataFrame:
-    """Return the interval that each suppressed cell is pinned to by published margins.
-
-    Whoever sees the other cells and the margins knows linear equations for the suppressed ones; a
-    linear program gives the smallest and the largest value that each can have. A cell whose
-    interval is a single number is not protected.
-
-    Parameters
-    ----------
-    table : CountTable
-        The confidential table.
-    suppression : CellSuppression
-        What is suppressed; the rule itself is public.
-    margins : sequence of sequences of str
-        The published margins, each by its attributes; an empty one is the total.
-    use_threshold : bool
-        Whether the reader knows that a suppressed count is below the threshold, and not 0 if
-        empty cells are shown.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``cell`` (flat position), ``count``, ``low``, ``high`` and ``recovered``.
-
-    Examples
-    --------
-    >>> from omit.disclosure.attributes import Attribute
-    >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
-    >>> table = CountTable((sex, town), np.array([2, 9, 8, 7]))
-    >>> found = suppressed_intervals(table, CellSuppression(6), [["sex"]])
-    >>> found[["count", "low", "high", "recovered"]].values.tolist()
-    [[2, 2, 2, True]]
-    """
-    import pandas as pd
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix
-
-    hidden = np.flatnonzero(suppression.suppress_probability(table.flat) == 1)
-    frame = pd.DataFrame(columns=["cell", "count", "low", "high", "recovered"])
-    if len(hidden) == 0:
-        return frame
-    codes = np.stack(np.unravel_index(hidden, table.shape), axis=1)
-    rows, known = [], []
-    for names in margins:
-        places = chosen(table.attributes, list(names), "margin's attribute")
-        sizes = [table.shape[place] for place in places]
-        which = (
-            np.ravel_multi_index(tuple(codes[:, place] for place in places), sizes)
-            if places
-            else np.zeros(len(hidden), dtype=np.int64)
-        )
-        for value in np.unique(which):
-            inside = (which == value).astype(float)
-            rows.append(inside)
-            known.append(float(table.flat[hidden] @ inside))
-    low, high = 0.0, math.inf
-    if use_threshold:
-        low, high = float(suppression.zeros_kept), float(suppression.threshold - 1)
-    equations = csr_matrix(np.array(rows)) if rows else None
-    found = []
-    for place, cell in enumerate(hidden):
-        ends = []
-        for sign in (1.0, -1.0):
-            if equations is None:
-                ends.append(low if sign > 0 else high)
-                continue
-            goal = np.zeros(len(hidden))
-            goal[place] = sign
-            answer = linprog(
-                goal, A_eq=equations, b_eq=known, bounds=(low, None if high == math.inf else high)
-            )
-            if answer.status == 3:  # unbounded
-                ends.append(math.inf)
-            else:
-                ends.append(sign * float(answer.fun))
-        # Counts are whole: what the solver leaves in the last digits is rounded away.
-        smallest = math.ceil(ends[0] - 1e-6)
-        largest = math.floor(ends[1] + 1e-6) if ends[1] < math.inf else math.inf
-        found.append((int(cell), int(table.flat[cell]), smallest, largest, smallest == largest))
-    return pd.DataFrame(found, columns=frame.columns)

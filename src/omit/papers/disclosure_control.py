@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import as_array
 from omit.disclosure.attributes import MISSING, Attribute, chosen
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
 from omit.disclosure.measures import exact_measures, simulated_measures, unique_exact_matches
@@ -23,7 +22,8 @@ from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppressi
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
-from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
+from omit.disclosure.tasks import logistic_accuracy
+from omit.disclosure.usefulness import GroupMap, group_maps
 from omit.papers.verdict import Paper
 
 if TYPE_CHECKING:
@@ -229,44 +229,16 @@ def _figure_2_row(
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Subgroup:
-    """Figure 3 for one mechanism and one group: relative changes and both regression lines."""
-
-    mechanism: str
-    group: str
-    change: FloatArray
-    true_line: tuple[float, float]
-    line: tuple[float, float]
-    error: float
-
-
 GROUPS = {"white men": {"RAC1P": "1", "SEX": "1"}, "black men": {"RAC1P": "2", "SEX": "1"}}
 
 
-def figure_3(runs: int, rng: np.random.Generator) -> list[Subgroup]:
+def figure_3(runs: int, rng: np.random.Generator) -> list[GroupMap]:
     """Return two-way marginals of income decile and education at ε = 2 and k = 10."""
     table = tabulate("nist-national", ["RAC1P", "SEX", "PINCP_DECILE", "EDU"])
-    education = [float(each) for each in table.attributes[3].categories]
-    deciles = [float(each) for each in table.attributes[2].categories]
     found = []
     for mechanism in mechanisms(2.0, k=10):
-        mean = mechanism.study(table, rng, runs).mean(axis=0)
-        errors = mechanism.errors(table)
-        for name, where in GROUPS.items():
-            truth = two_way(table, as_array(table.flat), "EDU", "PINCP_DECILE", where)
-            released = two_way(table, mean, "EDU", "PINCP_DECILE", where)
-            absolute = two_way(table, errors.absolute, "EDU", "PINCP_DECILE", where)
-            found.append(
-                Subgroup(
-                    mechanism.key,
-                    name,
-                    released - truth,
-                    regression_line(truth, education, deciles),
-                    regression_line(released, education, deciles),
-                    float(100 * absolute.sum() / truth.sum()),
-                )
-            )
+        mean = as_array(mechanism.study(table, rng, runs).mean(axis=0))
+        found += group_maps(mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean)
     return found
 
 

@@ -17,8 +17,8 @@ from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.swapping_exact import exact_swapping_delta
 from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.usefulness import GroupMap
 from omit.guarantee import Guarantee
-from omit.papers.disclosure_control import Subgroup
 from omit.papers.verdict import Standing, Verdict
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def _left_out(found: pd.DataFrame, measure: str) -> str:
     return f"Left out, because the original has 0: {listed}." if listed else "No point is left out."
 
 
-def figure_3_verdicts(found: Sequence[Subgroup]) -> tuple[Verdict, ...]:
+def figure_3_verdicts(found: Sequence[GroupMap]) -> tuple[Verdict, ...]:
     """Return whether black men bear larger errors, and swapping the largest."""
     errors = {(each.mechanism, each.group): each.error for each in found}
     names = list(dict.fromkeys(each.mechanism for each in found))

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
-
-from omit.papers.disclosure_control import Subgroup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,53 +48,6 @@ def _line(axes: Axes, x: object, y: object, place: int, label: str) -> None:
         linewidth=1.4,
         label=label,
     )
-
-
-def subgroup_maps(found: Sequence[Subgroup]) -> Figure:
-    """Return Figure 3: heat maps of changes with the true and the released regression line."""
-    from matplotlib.figure import Figure
-
-    names = list(dict.fromkeys(each.mechanism for each in found))
-    groups = list(dict.fromkeys(each.group for each in found))
-    figure = Figure(figsize=(11, 6.4), layout="constrained")
-    panels = figure.subplots(len(groups), len(names), sharex=True, sharey=True)
-    limit = max(float(np.abs(each.change).max()) for each in found)
-    for each in found:
-        axes = panels[groups.index(each.group)][names.index(each.mechanism)]
-        image = axes.imshow(
-            each.change.T,
-            origin="lower",
-            aspect="auto",
-            cmap="RdBu",
-            vmin=-limit,
-            vmax=limit,
-            extent=(0.5, 12.5, -0.5, 9.5),
-        )
-        _signs(axes, each.change, limit)
-        x = np.array([1.0, 12.0])
-        axes.plot(x, each.true_line[0] + each.true_line[1] * x, "k-", lw=1.6, label="data")
-        axes.plot(x, each.line[0] + each.line[1] * x, "k--", lw=1.6, label="release")
-        axes.set_ylim(-0.5, 9.5)
-        axes.set_xlim(0.5, 12.5)
-        axes.set_title(f"{each.mechanism}\n{each.group}, error {each.error:.1f} %", fontsize=9)
-    for axes in panels[-1]:
-        axes.set_xlabel("education (1 to 12)")
-    for row in panels:
-        row[0].set_ylabel("income decile")
-    panels[0][0].legend(fontsize=8, loc="upper left", framealpha=0.9)
-    figure.colorbar(image, ax=panels, label="released − true count (mean of the runs)", shrink=0.8)
-    return figure
-
-
-def _signs(axes: Axes, change: np.ndarray, limit: float) -> None:
-    """Mark large changes by their sign, which the colours do not show in grey."""
-    for education, decile in zip(*np.nonzero(np.abs(change) > limit / 6), strict=True):
-        sign = "+" if change[education, decile] > 0 else "−"
-        strong = abs(change[education, decile]) > limit / 2
-        axes.text(
-            education + 1, decile, sign, ha="center", va="center", fontsize=8,
-            color="white" if strong else "black",
-        )  # fmt: skip
 
 
 def accuracies(found: pd.DataFrame) -> Figure:

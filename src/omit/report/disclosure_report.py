@@ -9,6 +9,7 @@ import numpy as np
 
 from omit.disclosure.assess import HEADINGS, WARNING, Assessment, Row
 from omit.guarantee import REPLACE, NoGuarantee
+from omit.report.disclosure_tasks import learnt, two_groups
 from omit.report.page import html_table, page, svg
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def disclosure_report(assessment: Assessment) -> str:
         _groups(assessment),
         "<h2>What the releases show about few</h2>",
         _shown(assessment),
+        learnt(assessment),
+        two_groups(assessment),
         _intervals(assessment),
         _bounds(assessment),
         _estimates(assessment),
