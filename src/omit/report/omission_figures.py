@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
 from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _STYLES = ("-", "--", "-.", (0, (1, 1)))
 _SHADES = ("0.0", "0.3", "0.45", "0.6")
+_INVISIBLE = 0.005
 _LABELS = {
     "mean": "expected relative error, %",
     "mode": "probability of a wrong mode",
@@ -73,6 +75,9 @@ def _draw_sampling(axes: Axes, subject: Subject, rows: pd.DataFrame) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_ylim(0, 1 if subject.statistic == "mode" else None)
+    most = rows["error"].max()
+    if subject.statistic == "mode" and most < _INVISIBLE:
+        axes.text(50, 0.5, f"missed with probability\nat most {most:.1g}", ha="center")
     axes.set_xlim(0, 100)
     axes.set_xlabel("sampling rate, % of records kept")
     axes.set_ylabel(_LABELS[subject.statistic])
@@ -92,9 +97,11 @@ def _suppression_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
         rows = rows[(rows["kind"] == "outlier-score") & (rows["bound"] == bound)]
         rows = rows[rows["noise_reduction"] == figure.noise_reduction]
         unit = _unit(subject, rows["gain"].abs().max())
+        decided = rows[rows["standing"] != "undecided"]["gain"].abs().max()
         for axes, epsilon in zip(panel, EPSILONS, strict=True):
-            gains = _grid(rows[rows["epsilon"] == epsilon]) * unit[0]
-            _draw_gains(axes, gains, float(rows["gain"].abs().max()) * unit[0])
+            part = rows[rows["epsilon"] == epsilon]
+            sure = _grid(part, part["standing"] != "undecided")
+            _draw_gains(axes, _grid(part, part["gain"]) * unit[0], sure == 1, decided * unit[0])
             if figure.noise_reduction:
                 _draw_unchanged(axes, epsilon, bound)
             axes.set_title(f"ε = {epsilon:g}", fontsize=10)
@@ -102,11 +109,9 @@ def _suppression_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
         panel[0].set_ylabel(f"{subject.mechanism}{under}\ngain, {unit[1]}\n\nM", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel("m, smallest probability of deletion", fontsize=9)
-    place = " ".join(filter(None, (figure.subjects[0].data, figure.subjects[0].column)))
-    if len({(each.data, each.column) for each in figure.subjects}) > 1:
-        place = "adult"
+    places = dict.fromkeys(each.place for each in figure.subjects)
     drawing.suptitle(
-        f"{place}: error with all records less error after outlier-score suppression "
+        f"{', '.join(places)}: error with all records less error after outlier-score suppression "
         "(positive: suppression helps; empty: the guarantee cannot be reached)",
         fontsize=11,
     )
@@ -122,22 +127,24 @@ def _unit(subject: Subject, largest: float) -> tuple[float, str]:
     return (1000.0, "thousandths") if largest < 0.5 else (1.0, "scaled units")
 
 
-def _grid(rows: pd.DataFrame) -> FloatArray:
-    """Return gains by m and M, `nan` where there is none."""
-    gains = np.full((len(PROBABILITIES), len(PROBABILITIES)), np.nan)
+def _grid(rows: pd.DataFrame, values: pd.Series[Any]) -> FloatArray:
+    """Return values of the rows by m and M, `nan` where there is none."""
+    grid = np.full((len(PROBABILITIES), len(PROBABILITIES)), np.nan)
     place = {probability: i for i, probability in enumerate(PROBABILITIES)}
-    for row in rows.itertuples():
-        gains[place[row.m], place[row.M]] = row.gain
-    return gains
+    for m, M, value in zip(rows["m"], rows["M"], values, strict=True):
+        grid[place[m], place[M]] = value
+    return grid
 
 
-def _draw_gains(axes: Axes, gains: FloatArray, largest: float) -> None:
+def _draw_gains(axes: Axes, gains: FloatArray, sure: NDArray[np.bool_], largest: float) -> None:
+    """Draw gains as numbers, on colours if they are decided; `largest` has the full colour."""
     from matplotlib.colors import LinearSegmentedColormap
 
     # Light enough for black numbers; by the square root, so that small ones show.
-    colours = LinearSegmentedColormap.from_list("gain", ["#fd8d3c", "#ffffff", "#4292c6"])
-    colours.set_bad("0.93")
-    shown = np.sign(gains) * np.sqrt(np.abs(gains) / (largest or 1.0))
+    ends = ["#fd8d3c", "#ffffff", "#4292c6"]
+    colours = LinearSegmentedColormap.from_list("gain", ends).with_extremes(bad="0.93")
+    decided = np.where(sure | np.isnan(gains), gains, 0.0)
+    shown = np.sign(decided) * np.sqrt(np.abs(decided) / (largest if largest > 0 else 1.0))
     above = np.ma.masked_invalid(shown.T)
     axes.imshow(
         above, origin="lower", extent=(0.05, 0.95, 0.05, 0.95), cmap=colours, vmin=-1, vmax=1
@@ -145,8 +152,10 @@ def _draw_gains(axes: Axes, gains: FloatArray, largest: float) -> None:
     for i, m in enumerate(PROBABILITIES):
         for j, M in enumerate(PROBABILITIES):
             if np.isfinite(gains[i, j]):
-                text = short(gains[i, j])
-                axes.text(m, M, text, ha="center", va="center", fontsize=7, zorder=4)
+                shade, text = ("black" if sure[i, j] else "0.55"), short(gains[i, j])
+                if not sure[i, j] and text in ("+0", "-0"):
+                    text = "0"
+                axes.text(m, M, text, ha="center", va="center", fontsize=7, zorder=4, color=shade)
     axes.fill([0.05, 0.95, 0.95], [-0.05, 0.85, -0.05], color="white", zorder=1.5)
     axes.set(xticks=[0.1, 0.5, 0.9], yticks=[0.1, 0.5, 0.9], xlim=(0.05, 0.95), ylim=(0.05, 0.95))
 

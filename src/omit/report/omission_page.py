@@ -24,8 +24,8 @@ _SAMPLING = (
     "lines without are exact."
 )
 _SUPPRESSION = (
-    "Blue: suppression helps, orange: it hurts. To the right of the line suppression "
-    "amplifies privacy by the named bound."
+    "Blue: suppression helps, orange: it hurts, white with grey numbers: undecided. To the right "
+    "of the line suppression amplifies privacy by the named bound."
 )
 _WITHOUT = (
     "The mechanism alone has the guarantee; its noise is not reduced. Releases differ in privacy."
@@ -59,11 +59,15 @@ def exhibits(
     surviving = survival(table)
     if not surviving.empty:
         caption = (
-            "At the same guarantee: in how many of 180 cells (ε, m, M) suppression is worse, "
-            "undecided or better than no omission, and how many cannot reach the guarantee."
+            "At the same guarantee: in how many of 180 cells (ε, m, M) suppression is worse or "
+            "better than no omission; the others cannot reach the guarantee by that bound. "
+            "Undecided: modes that are never missed either way, and differences that the runs do "
+            "not resolve."
         )
         title = "Does the paper's conclusion survive the tight privacy bound?"
-        found.insert(0, Exhibit("conclusion", title, caption, surviving))
+        found.insert(
+            0, Exhibit("conclusion", title, caption, surviving, shown=_side_by_side(surviving))
+        )
     return found, tuple(each for each, _ in judged_claims)
 
 
@@ -94,6 +98,25 @@ def timing_notes(
         f"({where}); work by statistic, summed over cores: {parts}. The authors state about five "
         "days on 64 cores.",
     )
+
+
+def _side_by_side(surviving: pd.DataFrame) -> pd.DataFrame:
+    """Return one line for each statistic and data, with the counts of both bounds in words."""
+    import pandas as pd
+
+    lines = []
+    for (statistic, data), part in surviving.groupby(["statistic", "data"], sort=False):
+        line = {"statistic": statistic, "data": data}
+        for row in part.to_dict("records"):
+            counts = [(row[name], name) for name in ("worse", "undecided", "better")]
+            line[f"{row['bound']} bound"] = ", ".join(f"{n} {name}" for n, name in counts if n)
+        said = dict(zip(part["bound"], part["conclusion survives"], strict=True))
+        if len(set(said.values())) == 1:
+            line["survives"] = next(iter(said.values()))
+        else:
+            line["survives"] = "; ".join(f"{bound}: {each}" for bound, each in said.items())
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
 def _exhibit(figure: Figure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -> Exhibit:
@@ -135,7 +158,10 @@ def _subject(figure: Figure) -> str:
     if figure.kind == "privacy":
         return "privacy of outlier-score suppression"
     what = "Poisson sampling" if figure.kind == "sampling" else "outlier-score suppression"
-    names = "; ".join(each.title for each in figure.subjects)
+    by_place: dict[str, list[str]] = {}
+    for subject in figure.subjects:
+        by_place.setdefault(subject.place, []).append(subject.mechanism)
+    names = "; ".join(f"{place} ({'; '.join(of)})" for place, of in by_place.items())
     less = "" if figure.noise_reduction else ", without noise reduction"
     return f"{what}{less}: {names}"
 

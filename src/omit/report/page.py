@@ -23,7 +23,8 @@ th { border-bottom: 2px solid #444; } tr:nth-child(even) td { background: #f4f4f
 td { vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.standing { font-weight: 600; white-space: nowrap; }
-figure { margin: 1.5rem 0; } figure svg, figure img { max-width: 100%; height: auto; }
+figure { margin: 1.5rem 0; overflow-x: auto; }
+figure svg, figure img { max-width: 100%; height: auto; }
 figcaption { color: #444; font-size: .92rem; }
 """
 

@@ -33,6 +33,8 @@ class Exhibit:
         The picture, written as SVG; without one the table itself is shown.
     verdicts : tuple of Verdict
         What the paper says about it, and whether it holds.
+    shown : DataFrame, optional
+        What the page shows of the table, if that is not all of it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Exhibit:
     table: pd.DataFrame
     figure: Figure | None = None
     verdicts: tuple[Verdict, ...] = ()
+    shown: pd.DataFrame | None = None
 
 
 def write_reproduction(
@@ -104,13 +107,11 @@ def _section(exhibit: Exhibit) -> str:
     if exhibit.figure is not None:
         shown = f'<img src="{exhibit.name}.svg" alt="{escape(exhibit.title)}" loading="lazy">'
     else:
+        table = exhibit.table if exhibit.shown is None else exhibit.shown
         shown = html_table(
-            [str(name) for name in exhibit.table.columns],
-            [[_cell(value) for value in row] for row in exhibit.table.itertuples(index=False)],
-            [
-                "number" if kind.kind in "fi" else ""
-                for kind in (exhibit.table[name].dtype for name in exhibit.table.columns)
-            ],
+            [str(name) for name in table.columns],
+            [[_cell(value) for value in row] for row in table.itertuples(index=False)],
+            ["number" if table[name].dtype.kind in "fi" else "" for name in table.columns],
         )
     said = verdict_table(exhibit.verdicts) if exhibit.verdicts else ""
     return (

@@ -63,7 +63,7 @@ def survival(table: pd.DataFrame) -> pd.DataFrame:
             lines.append(
                 {
                     "statistic": subject.mechanism,
-                    "data": " ".join(filter(None, (subject.data, subject.column))),
+                    "data": subject.place,
                     "bound": bound,
                     "worse": int(counts.get("worse", 0)),
                     "undecided": int(counts.get("undecided", 0)),

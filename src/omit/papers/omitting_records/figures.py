@@ -47,10 +47,14 @@ class Subject:
         return self.mechanism.split(",")[0].split(" as ")[0]
 
     @property
+    def place(self) -> str:
+        """Which data, for people."""
+        return self.data if self.column is None else f"{self.data} {self.column}"
+
+    @property
     def title(self) -> str:
         """What it is, for people."""
-        place = self.data if self.column is None else f"{self.data} {self.column}"
-        return f"{self.mechanism}: {place}"
+        return f"{self.mechanism}: {self.place}"
 
 
 @dataclass(frozen=True)
