@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from omit.data.reading import read as read
     from omit.data.reading_points import read_points as read_points
     from omit.data.registry import datasets as datasets
-    from omit.disclosure.assess import Assessment as Assessment
     from omit.disclosure.assess import assess as assess
+    from omit.disclosure.assessment import Assessment as Assessment
     from omit.disclosure.histograms import DiscreteGaussianHistogram as DiscreteGaussianHistogram
     from omit.disclosure.histograms import GeometricHistogram as GeometricHistogram
     from omit.disclosure.histograms import LaplaceHistogram as LaplaceHistogram
@@ -123,7 +123,8 @@ _HOME = {
     "omit.data.reading": ("read",),
     "omit.data.reading_points": ("read_points",),
     "omit.data.registry": ("datasets",),
-    "omit.disclosure.assess": ("Assessment", "assess"),
+    "omit.disclosure.assess": ("assess",),
+    "omit.disclosure.assessment": ("Assessment",),
     "omit.disclosure.histograms": (
         "DiscreteGaussianHistogram",
         "GeometricHistogram",

@@ -1,10 +1,13 @@
 """The folder of a reproduced paper."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from matplotlib.figure import Figure
 
+from omit.errors import InvalidInput
 from omit.papers.verdict import Paper, Verdict
 from omit.report.reproduction import Exhibit, write_reproduction
 
@@ -39,3 +42,82 @@ def test_the_page_shows_pictures_tables_and_verdicts(tmp_path: Path) -> None:
     assert "does not hold" in text
     assert text.count("Lines rise.") == 2, "in the list of all verdicts and beside its figure"
     assert "It took 3 s." in text
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """Return the folder of a finished reproduction that also holds the results of a study."""
+    folder = tmp_path / "paper"
+    write_reproduction(folder, _PAPER, _exhibits(), notes=["The first run."])
+    (folder / "study").mkdir()
+    (folder / "study" / "results.log").write_text("results")
+    return folder
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def _broken_exhibits(error: BaseException) -> list[Exhibit]:
+    """Return other numbers than before, and a last picture that cannot be written."""
+
+    class Broken(Figure):
+        def savefig(self, *_: object, **__: object) -> None:
+            raise error
+
+    first, second = _exhibits()
+    other = replace(first, table=first.table + 1)
+    return [other, second, Exhibit("figure-99", "Last", "", second.table, Broken())]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left"), InvalidInput)],
+)
+def test_an_interruption_leaves_the_old_reproduction_whole(
+    finished: Path, error: BaseException, expected: type[BaseException]
+) -> None:
+    before = _files(finished)
+    with pytest.raises(expected):
+        write_reproduction(finished, _PAPER, _broken_exhibits(error))
+    assert _files(finished) == before
+    assert {path.name for path in finished.iterdir()} == {
+        "figure-01.csv",
+        "figure-01.svg",
+        "index.html",
+        "study",
+        "table-01.csv",
+    }
+
+
+def test_a_second_reproduction_takes_the_place_of_the_first_and_leaves_other_files(
+    finished: Path,
+) -> None:
+    other = [replace(each, table=each.table + 1) for each in _exhibits()]
+    write_reproduction(finished, _PAPER, other, notes=["The second run."])
+    assert "The second run." in (finished / "index.html").read_text(encoding="utf-8")
+    assert pd.read_csv(finished / "table-01.csv")["x"].tolist() == [2, 3]
+    assert (finished / "study" / "results.log").read_text() == "results"
+
+
+def test_a_page_never_stands_beside_files_of_another_run(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_in_place = Path.replace
+
+    def stop_at_the_table(self: Path, target: Path) -> Path:
+        if target.name == "table-01.csv":
+            raise KeyboardInterrupt
+        return put_in_place(self, target)
+
+    monkeypatch.setattr(Path, "replace", stop_at_the_table)
+    other = [replace(each, table=each.table + 1) for each in _exhibits()]
+    with pytest.raises(KeyboardInterrupt):
+        write_reproduction(finished, _PAPER, other)
+    assert pd.read_csv(finished / "figure-01.csv")["x"].tolist() == [2, 3], "the new one"
+    assert pd.read_csv(finished / "table-01.csv")["x"].tolist() == [1, 2], "the old one"
+    assert not (finished / "index.html").exists()

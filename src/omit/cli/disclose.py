@@ -10,7 +10,7 @@ from omit.cli.progress import progress_bar
 from omit.cli.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
-    from omit.disclosure.assess import Assessment
+    from omit.disclosure.assessment import Assessment
 
 
 def disclose(
@@ -140,7 +140,7 @@ def _show(assessment: "Assessment") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from omit.disclosure.assess import HEADINGS
+    from omit.disclosure.assessment import HEADINGS
     from omit.guarantee import NoGuarantee
 
     console = Console(highlight=False)

@@ -20,7 +20,7 @@ def accuracy_gains(
     from omit.papers.accuracy_gains import PAPER
     from omit.papers.accuracy_gains_runs import compute, steps
     from omit.report.accuracy_gains import exhibits, notes
-    from omit.report.reproduction import write_reproduction
+    from omit.report.reproduction import every_verdict, write_reproduction
 
     runs = _validate.positive_integer("runs", runs)
     if runs < 10:
@@ -32,7 +32,6 @@ def accuracy_gains(
     made = exhibits(results)
     said = notes(results, time.perf_counter() - start)
     index = write_reproduction(output, PAPER, made, notes=said)
-    for exhibit in made:
-        for verdict in exhibit.verdicts:
-            typer.echo(f"{verdict.standing:14} {verdict.where}: {verdict.claim}")
+    for each in every_verdict(made):
+        typer.echo(f"{each.standing:14} {each.where}: {each.claim}")
     typer.echo(f"Wrote {index}.")

@@ -14,20 +14,15 @@ def statistical_privacy(
     ),
 ) -> None:
     """Parallel composition for statistical privacy: Tables 1 and 2, and the curves."""
-    from omit.papers.statistical_privacy import (
-        TABLE_1,
-        TABLE_2,
-        cells,
-        main_verdicts,
-        table_verdicts,
-    )
-    from omit.report.statistical_privacy import reproduce_statistical_privacy
+    from omit.papers.statistical_privacy import PAPER, TABLE_1, TABLE_2, cells, main_verdicts
+    from omit.report.reproduction import every_verdict, write_reproduction
+    from omit.report.statistical_privacy import NOTE, exhibits
 
     require_writable(output / "index.html")
-    page = reproduce_statistical_privacy(output)
-    tables = [(table.name, cells(table)) for table in (TABLE_1, TABLE_2)]
-    verdicts = [each for name, every in tables for each in table_verdicts(name, every)]
-    for verdict in [*verdicts, *main_verdicts([cell for _, every in tables for cell in every])]:
-        typer.echo(f"{verdict.standing}: {verdict.claim} ({verdict.where})")
-        typer.echo(f"    {verdict.finding}")
-    typer.echo(f"Wrote {page}.")
+    first, second = cells(TABLE_1), cells(TABLE_2)
+    made, said = exhibits(first, second), main_verdicts([*first, *second])
+    index = write_reproduction(output, PAPER, made, said, [NOTE])
+    for each in [*every_verdict(made), *said]:
+        typer.echo(f"{each.standing}: {each.claim} ({each.where})")
+        typer.echo(f"    {each.finding}")
+    typer.echo(f"Wrote {index}.")

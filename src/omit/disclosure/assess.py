@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from omit import _validate
+from omit.disclosure.assessment import WARNING, Assessment, Prediction, Row
 from omit.disclosure.attributes import chosen
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
@@ -17,8 +17,6 @@ from omit.disclosure.histograms import (
     LaplaceHistogram,
 )
 from omit.disclosure.measures import (
-    Disclosure,
-    Measures,
     disclosure_of,
     group_errors,
     mean_disclosure,
@@ -27,14 +25,7 @@ from omit.disclosure.measures import (
     simulated_measures,
     unique_exact_matches,
 )
-from omit.disclosure.mechanism import (
-    CHANGE_QUASI_IDENTIFIERS,
-    NO_DELTA,
-    CellErrors,
-    LeastDelta,
-    TableMechanism,
-    rounded_up,
-)
+from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, NO_DELTA, TableMechanism
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
@@ -42,7 +33,6 @@ from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.tasks import logistic_accuracy
 from omit.disclosure.tasks import two_way as two_way_marginal
 from omit.disclosure.usefulness import (
-    Accuracy,
     GroupMap,
     constant_accuracy,
     group_maps,
@@ -55,200 +45,10 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 if TYPE_CHECKING:
     import pandas as pd
 
-WARNING = "Computed from confidential data and not private: for the curator's eyes only."
-HEADINGS = (
-    "mechanism", "ε", "δ", "abs. error", "bias", "fairness α", "max. variance", "unique matches",
-)  # fmt: skip
 _MOST_INTERVALS = 1500
 _MATCH_RUNS = 50
 _FITS = 20
 _MOST_CELLS = 2_000_000
-_NEXT_TO_NOTHING = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One mechanism on the table: its guarantee, its errors and what it still shows.
-
-    What is shown is the mean of several releases.
-    """
-
-    mechanism: TableMechanism
-    guarantee: Guarantee | NoGuarantee
-    errors: CellErrors
-    measures: Measures
-    bounds: dict[str, float]
-    shown: Disclosure
-    unique_matches: float
-    groups: pd.DataFrame
-    quasi_identifiers_only: Guarantee | NoGuarantee | None = None
-    estimated: Measures | None = None
-    least_delta: LeastDelta | None = None
-    accuracy: Accuracy | None = None
-    maps: tuple[GroupMap, ...] = ()
-
-    def keeps(self, epsilon: float, delta: float) -> bool:
-        """Return whether the mechanism promises (epsilon, delta) or more."""
-        held = self.guarantee
-        return isinstance(held, Guarantee) and held.epsilon <= epsilon and held.delta <= delta
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the row as plain values."""
-        held = isinstance(self.guarantee, Guarantee)
-        witness = getattr(self.guarantee, "witness", None)
-        return {
-            "mechanism": str(self.mechanism),
-            "epsilon": self.guarantee.epsilon if isinstance(self.guarantee, Guarantee) else None,
-            "delta": self.guarantee.delta if isinstance(self.guarantee, Guarantee) else None,
-            "reason": None if held else getattr(self.guarantee, "reason", None),
-            "witness": None if held or witness is None else str(witness),
-            "delta_at_least": None if self.least_delta is None else self.least_delta.delta,
-            "if_only_quasi_identifiers_change": None
-            if self.quasi_identifiers_only is None
-            else str(self.quasi_identifiers_only),
-            "absolute_error": self.measures.absolute,
-            "bias": self.measures.bias,
-            "fairness": self.measures.fairness,
-            "largest_variance": self.measures.variance,
-            "estimated": None if self.estimated is None else asdict(self.estimated),
-            "published_bounds": self.bounds,
-            "k_anonymity": self.shown.k_anonymity,
-            "unique_cells": self.shown.unique,
-            "small_cells": self.shown.small,
-            "unique_exact_matches_percent": self.unique_matches,
-            "groups": self.groups.to_dict(orient="records"),
-            "accuracy_percent": None if self.accuracy is None else asdict(self.accuracy),
-            "two_way": [
-                {
-                    "group": each.group,
-                    "error_per_100_records": each.error,
-                    "line_in_data": _line(each.true_line),
-                    "line_in_release": _line(each.line),
-                    "change": each.change.tolist(),
-                }
-                for each in self.maps
-            ],
-        }
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the row for people, in the order of `HEADINGS`."""
-        if isinstance(self.guarantee, Guarantee):
-            pair = (f"{self.guarantee.epsilon:g}", rounded_up(self.guarantee.delta, 3))
-        elif self.least_delta is not None:
-            pair = ("any", f"≥ {self.least_delta}")
-        else:  # 1, or next to 1 and rounded up; only of swapping is it not always known
-            known = NO_DELTA in self.guarantee.reason or not isinstance(self.mechanism, Swapping)
-            pair = ("any", "1" if known else "unknown")
-        return (
-            str(self.mechanism),
-            *pair,
-            f"{self.measures.absolute:,.1f}",
-            f"{self.measures.bias:,.1f}",
-            f"{self.measures.fairness:,.2f}",
-            f"{self.measures.variance:,.2f}",
-            f"{self.unique_matches:.2f} %",
-        )
-
-
-def _line(ends: tuple[float, float]) -> dict[str, float | None]:
-    """Return a line as plain values; a release without records has none."""
-    return {
-        name: None if math.isnan(number) else number
-        for name, number in zip(("intercept", "slope"), ends, strict=True)
-    }
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A classification task: what is predicted, and how well without any protection.
-
-    Parameters
-    ----------
-    target : str
-        The attribute that is predicted from all others.
-    unprotected : float
-        The share of records classified right by a classifier that learns from the data, in %.
-    constant : float
-        The share in the commonest category, in %.
-    """
-
-    target: str
-    unprotected: float
-    constant: float
-
-
-@dataclass(frozen=True, eq=False)
-class Assessment:
-    """What every mechanism guarantees and costs on one table. Made by `assess`."""
-
-    table: CountTable
-    epsilon: float
-    delta: float
-    threshold: int
-    group: str
-    largest_count: int
-    rows: tuple[Row, ...]
-    original: Disclosure
-    intervals: pd.DataFrame | None
-    margins: tuple[tuple[str, ...], ...]
-    quasi_identifiers: tuple[str, ...]
-    notes: tuple[str, ...] = field(default=())
-    prediction: Prediction | None = None
-
-    @property
-    def verdict(self) -> str:
-        """Who promises what was asked for, and who is nearest to the truth among those."""
-        private = [row for row in self.rows if self.keeps(row)]
-        rest = [row for row in self.rows if not isinstance(row.guarantee, Guarantee)]
-        best = min(private, key=lambda row: row.measures.absolute)
-        said = (
-            f"At epsilon = {self.epsilon:g} the {best.mechanism} has the smallest expected error "
-            f"among those with a guarantee: {best.measures.absolute:,.1f} over "
-            f"{self.table.cells:,} cells."
-        )
-        for delta, names in self._weak().items():
-            much = "next to nothing" if delta > _NEXT_TO_NOTHING else "less than asked for"
-            said += f" Delta = {rounded_up(delta, 3)} is {much}: {', '.join(names)}."
-        if rest:
-            said += f" No guarantee: {', '.join(str(row.mechanism) for row in rest)}."
-        return said
-
-    def _weak(self) -> dict[float, list[str]]:
-        """Return who promises something, but not what was asked for, by delta."""
-        found: dict[float, list[str]] = {}
-        for row in self.rows:
-            if isinstance(row.guarantee, Guarantee) and not self.keeps(row):
-                found.setdefault(row.guarantee.delta, []).append(str(row.mechanism))
-        return found
-
-    def keeps(self, row: Row) -> bool:
-        """Return whether a mechanism promises the epsilon and delta that were asked for."""
-        return row.keeps(self.epsilon, self.delta)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        found = self.intervals
-        return {
-            "command": "disclose",
-            "attributes": list(self.table.names),
-            "records": self.table.size,
-            "left_out": self.table.left_out,
-            "cells": self.table.cells,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": str(REPLACE),
-            "threshold": self.threshold,
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "largest_count": self.largest_count,
-            "original": asdict(self.original),
-            "rows": [row.to_record() for row in self.rows],
-            "margins": [list(each) for each in self.margins],
-            "suppressed": None if found is None else len(found),
-            "recovered": None if found is None else int(found["recovered"].sum()),
-            "prediction": None if self.prediction is None else asdict(self.prediction),
-            "verdict": self.verdict,
-            "notes": list(self.notes),
-        }
 
 
 def default_mechanisms(
@@ -359,40 +159,49 @@ def assess(
         rows.append(_row(mechanism, table, universe, question, rng))
         if advance is not None:
             advance()
-    suppression = CellSuppression(threshold)
-    hidden = int(suppression.suppress_probability(table.flat).sum())
-    estimates = "" if paper_runs is None else f", and estimates are from {paper_runs:,} runs"
-    if predict is not None:
+    intervals, refusal = _intervals(table, CellSuppression(threshold), given)
+    return Assessment(
+        table=table,
+        epsilon=float(epsilon),
+        delta=float(delta),
+        threshold=threshold,
+        group=question.group,
+        largest_count=universe.largest_count,
+        rows=tuple(rows),
+        original=disclosure_of(table, table.flat, threshold, question.quasi),
+        intervals=intervals,
+        margins=tuple(tuple(each) for each in given),
+        quasi_identifiers=question.quasi,
+        notes=(*_notes(table, universe, question), *refusal, WARNING),
+        prediction=prediction,
+    )
+
+
+def _notes(table: CountTable, universe: Universe, question: _Question) -> tuple[str, ...]:
+    """Return what is assumed, and which numbers are not exact."""
+    estimates = ""
+    if question.paper_runs is not None:
+        estimates = f", and estimates are from {question.paper_runs:,} runs"
+    if question.target is not None:
         estimates += f", a classifier learns from {_FITS} releases"
-    notes = [
+    return (
         *table.notes,
         f"Guarantees are under {REPLACE} for {universe.records:,} records; no count is above "
         f"{universe.largest_count:,}, which is declared and not observed.",
         f"What releases show about few is the mean of {_MATCH_RUNS} releases"
         f"{estimates}; all other numbers are exact.",
-    ]
-    intervals = None
-    if hidden <= _MOST_INTERVALS:
-        intervals = suppressed_intervals(table, suppression, given)
-    else:
-        notes.append(
-            f"{hidden:,} cells are suppressed; intervals are for up to {_MOST_INTERVALS:,}."
-        )
-    return Assessment(
-        table,
-        float(epsilon),
-        float(delta),
-        threshold,
-        question.group,
-        universe.largest_count,
-        tuple(rows),
-        disclosure_of(table, table.flat, threshold, question.quasi),
-        intervals,
-        tuple(tuple(each) for each in given),
-        question.quasi,
-        (*notes, WARNING),
-        prediction,
     )
+
+
+def _intervals(
+    table: CountTable, suppression: CellSuppression, margins: Sequence[Sequence[str]]
+) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
+    """Return what margins tell about suppressed cells; if these are too many, a note instead."""
+    hidden = int(suppression.suppress_probability(table.flat).sum())
+    if hidden <= _MOST_INTERVALS:
+        return suppressed_intervals(table, suppression, margins), ()
+    note = f"{hidden:,} cells are suppressed; intervals are for up to {_MOST_INTERVALS:,}."
+    return None, (note,)
 
 
 def _question(
@@ -461,17 +270,17 @@ def _row(
     if question.two_way is not None:
         maps = group_maps(mechanism, table, *question.two_way, question.within, errors=errors)
     return Row(
-        mechanism,
-        guarantee,
-        errors,
-        measures_of(errors),
-        published_bounds(mechanism, table),
-        mean_disclosure(shown),
-        float(np.mean(matches)),
-        group_errors(mechanism, table, question.group, errors),
-        restricted,
-        estimated,
-        least,
-        accuracy,
-        tuple(maps),
+        mechanism=mechanism,
+        guarantee=guarantee,
+        errors=errors,
+        measures=measures_of(errors),
+        bounds=published_bounds(mechanism, table),
+        shown=mean_disclosure(shown),
+        unique_matches=float(np.mean(matches)),
+        groups=group_errors(mechanism, table, question.group, errors),
+        quasi_identifiers_only=restricted,
+        estimated=estimated,
+        least_delta=least,
+        accuracy=accuracy,
+        maps=tuple(maps),
     )

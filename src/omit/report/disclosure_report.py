@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit.disclosure.assess import HEADINGS, WARNING, Assessment, Row
+from omit.disclosure.assessment import HEADINGS, WARNING, Assessment, Row
 from omit.guarantee import REPLACE, NoGuarantee
 from omit.report.disclosure_tasks import learnt, two_groups
 from omit.report.page import html_table, page, svg

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit.disclosure.assess import Assessment, Prediction
+from omit.disclosure.assessment import Assessment, Prediction
 from omit.report.group_map_figure import group_map_figure
 from omit.report.page import html_table, svg
 

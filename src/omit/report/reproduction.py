@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -55,6 +56,9 @@ def write_reproduction(
 ) -> Path:
     """Write every exhibit's files and the page ``index.html``, and return the page's path.
 
+    Nothing is put in place before all of it is written. A page is there only while all that it
+    shows is there too; what else the folder holds is left alone.
+
     Parameters
     ----------
     folder : Path
@@ -73,8 +77,7 @@ def write_reproduction(
     InvalidInput
         If the folder cannot be written to.
     """
-    beside = (each for exhibit in exhibits for each in exhibit.verdicts)
-    every = list(dict.fromkeys((*verdicts, *beside)))
+    every = every_verdict(exhibits, verdicts)
     sections = [
         f"<h1>{escape(paper.title)}</h1>",
         f"<p>{escape(paper.citation)}</p>",
@@ -86,21 +89,45 @@ def write_reproduction(
     index = folder / "index.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for exhibit in exhibits:
-            exhibit.table.to_csv(folder / f"{exhibit.name}.csv", index=False)
-            if exhibit.figure is not None:
-                exhibit.figure.savefig(folder / f"{exhibit.name}.svg", metadata={"Date": None})
-        # Last, so that a page is there only if all that it shows is.
-        index.write_text(page(f"omit: {paper.title}", sections), encoding="utf-8")
+        # In the folder itself, so that files are put in place by renaming them.
+        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder) as name:
+            unfinished = Path(name)
+            (unfinished / index.name).write_text(
+                page(f"omit: {paper.title}", sections), encoding="utf-8"
+            )
+            shown = [file for exhibit in exhibits for file in _write_files(exhibit, unfinished)]
+            # An old page goes before the first of its files, the new one comes after its last.
+            index.unlink(missing_ok=True)
+            for file in (*shown, unfinished / index.name):
+                file.replace(folder / file.name)
     except OSError as error:
         raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
     return index
+
+
+def every_verdict(
+    exhibits: Sequence[Exhibit], verdicts: Sequence[Verdict] = ()
+) -> tuple[Verdict, ...]:
+    """Return the verdicts on the whole and then those of exhibits, none of them twice."""
+    beside = (each for exhibit in exhibits for each in exhibit.verdicts)
+    return tuple(dict.fromkeys((*verdicts, *beside)))
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
     """Return claims, where they stand, and what became of them as an HTML table."""
     rows = [(each.where, each.claim, each.standing, each.finding) for each in verdicts]
     return html_table(("where", "the paper says", "it", "found"), rows, ("", "", "standing", ""))
+
+
+def _write_files(exhibit: Exhibit, folder: Path) -> list[Path]:
+    """Write the numbers and the picture of an exhibit, and return their files."""
+    numbers = folder / f"{exhibit.name}.csv"
+    exhibit.table.to_csv(numbers, index=False)
+    if exhibit.figure is None:
+        return [numbers]
+    picture = folder / f"{exhibit.name}.svg"
+    exhibit.figure.savefig(picture, metadata={"Date": None})
+    return [numbers, picture]
 
 
 def _section(exhibit: Exhibit) -> str:

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from omit.papers.statistical_privacy import (
-    PAPER,
     TABLE_1,
     TABLE_2,
     Cell,
     PrintedTable,
     cell_frame,
-    cells,
-    main_verdicts,
     table_verdicts,
 )
 from omit.report.curve_figure import COLOURS, STYLES, draw_curves
-from omit.report.reproduction import Exhibit, write_reproduction
+from omit.report.reproduction import Exhibit
 from omit.statistical.partition import Partition
 from omit.statistical.property import property_curve
 
-_NOTE = (
+NOTE = (
     "Statistical privacy and differential privacy are different promises: the first assumes that "
     "the adversary knows the distribution of the entries and none of the entries. Where numbers of "
     "queries stand side by side, it is the paper that compares them."
 )
 
 
-def reproduce_statistical_privacy(folder: Path) -> Path:
-    """Write the folder of the paper and return the path of its page."""
-    first, second = cells(TABLE_1), cells(TABLE_2)
-    exhibits = [
+def exhibits(first: list[Cell], second: list[Cell]) -> list[Exhibit]:
+    """Return both tables, given as their cells, and the curves behind them."""
+    return [
         _table(TABLE_1, first),
         _table(TABLE_2, second),
         _curves(TABLE_1),
@@ -40,7 +34,6 @@ def reproduce_statistical_privacy(folder: Path) -> Path:
         _counts([*first, *second]),
         _known(),
     ]
-    return write_reproduction(folder, PAPER, exhibits, main_verdicts([*first, *second]), [_NOTE])
 
 
 def _table(table: PrintedTable, every: list[Cell]) -> Exhibit:
