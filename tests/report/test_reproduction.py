@@ -44,6 +44,32 @@ def test_the_page_shows_pictures_tables_and_verdicts(tmp_path: Path) -> None:
     assert "It took 3 s." in text
 
 
+def test_a_long_page_begins_with_its_contents(tmp_path: Path) -> None:
+    line, told = _exhibits()
+    many = [replace(line, name=f"figure-{n:02}", title=f"Figure {n}: x") for n in range(1, 20)]
+    text = write_reproduction(tmp_path, _PAPER, many).read_text(encoding="utf-8")
+    assert '<a href="#figure-19">Figure 19</a>' in text
+    short = write_reproduction(tmp_path, _PAPER, [line, told]).read_text(encoding="utf-8")
+    assert '<a href="#' not in short
+
+
+def test_a_figure_may_be_drawn_when_it_is_written(tmp_path: Path) -> None:
+    line, _ = _exhibits()
+    drawn: list[int] = []
+    done: list[int] = []
+
+    def draw() -> Figure:
+        drawn.append(len(done))
+        figure = Figure()
+        figure.subplots().plot([1, 2], [3, 4])
+        return figure
+
+    later = [replace(line, name=f"figure-{n:02}", figure=draw) for n in (1, 2)]
+    write_reproduction(tmp_path, _PAPER, later, advance=lambda: done.append(1))
+    assert (drawn, len(done)) == ([0, 1], 2), "one after the other, and told after each"
+    assert (tmp_path / "figure-02.svg").stat().st_size > 1000
+
+
 @pytest.fixture
 def finished(tmp_path: Path) -> Path:
     """Return the folder of a finished reproduction that also holds the results of a study."""

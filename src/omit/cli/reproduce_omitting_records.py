@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from omit.cli.progress import study_progress
+from omit.cli.progress import progress_bar, study_progress
 from omit.cli.writing import require_writable, write_whole
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def omitting_records(
     shown, verdicts = exhibits(chosen, results.to_frame())
     place = "all cores" if cluster is None else where
     notes = timing_notes(results.timings(), sum(spent), len(spent), place)
-    index = write_reproduction(folder, PAPER, shown, verdicts, notes)
+    with progress_bar("drawing", len(shown), not json) as advance:
+        index = write_reproduction(folder, PAPER, shown, verdicts, notes, advance)
     if json:
         typer.echo(
             json_format.dumps(

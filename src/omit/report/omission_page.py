@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
@@ -124,8 +125,10 @@ def _exhibit(figure: Figure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -
     if not figure.noise_reduction:
         caption = f"{_WITHOUT} {_SUPPRESSION}"
     title = f"Figure {figure.number}: {_subject(figure)}"
-    drawing = paper_figure(figure, table)
-    return Exhibit(figure.name, title, caption, of_figure(table, figure), drawing, beside)
+    numbers = of_figure(table, figure)
+    return Exhibit(
+        figure.name, title, caption, numbers, partial(paper_figure, figure, table), beside
+    )
 
 
 def _privacy_exhibit(figure: Figure) -> Exhibit:
@@ -150,7 +153,7 @@ def _privacy_exhibit(figure: Figure) -> Exhibit:
         f"Figure {figure.number}: {_subject(figure)}",
         "What outlier-score suppression leaves of ε, by both bounds; nothing is simulated.",
         pd.DataFrame(lines),
-        paper_figure(figure, pd.DataFrame()),
+        partial(paper_figure, figure, pd.DataFrame()),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_FEW = 12
+
+
 @dataclass(frozen=True, eq=False)
 class Exhibit:
     """One figure or table of a paper, computed anew.
@@ -30,8 +33,9 @@ class Exhibit:
         What it is, and what to see in it.
     table : DataFrame
         The numbers, written as CSV.
-    figure : Figure, optional
-        The picture, written as SVG; without one the table itself is shown.
+    figure : Figure or function, optional
+        The picture, or what draws it when it is needed, written as SVG; without one the table
+        itself is shown.
     verdicts : tuple of Verdict
         What the paper says about it, and whether it holds.
     shown : DataFrame, optional
@@ -42,7 +46,7 @@ class Exhibit:
     title: str
     caption: str
     table: pd.DataFrame
-    figure: Figure | None = None
+    figure: Figure | Callable[[], Figure] | None = None
     verdicts: tuple[Verdict, ...] = ()
     shown: pd.DataFrame | None = None
 
@@ -53,6 +57,7 @@ def write_reproduction(
     exhibits: Sequence[Exhibit],
     verdicts: Sequence[Verdict] = (),
     notes: Sequence[str] = (),
+    advance: Callable[[], None] | None = None,
 ) -> Path:
     """Write every exhibit's files and the page ``index.html``, and return the page's path.
 
@@ -71,6 +76,8 @@ def write_reproduction(
         All claims, in the order of the page; those of exhibits are added if they are missing.
     notes : sequence of str
         How it was computed, how long that took, and what must be said beside it.
+    advance : function, optional
+        Called after each exhibit.
 
     Raises
     ------
@@ -85,7 +92,7 @@ def write_reproduction(
     ]
     if every:
         sections += ["<h2>What the paper says, and whether it holds</h2>", verdict_table(every)]
-    sections += [_section(exhibit) for exhibit in exhibits]
+    sections += [_contents(exhibits), *(_section(exhibit) for exhibit in exhibits)]
     index = folder / "index.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +102,11 @@ def write_reproduction(
             (unfinished / index.name).write_text(
                 page(f"omit: {paper.title}", sections), encoding="utf-8"
             )
-            shown = [file for exhibit in exhibits for file in _write_files(exhibit, unfinished)]
+            shown: list[Path] = []
+            for exhibit in exhibits:
+                shown += _write_files(exhibit, unfinished)
+                if advance is not None:
+                    advance()
             # An old page goes before the first of its files, the new one comes after its last.
             index.unlink(missing_ok=True)
             for file in (*shown, unfinished / index.name):
@@ -126,8 +137,20 @@ def _write_files(exhibit: Exhibit, folder: Path) -> list[Path]:
     if exhibit.figure is None:
         return [numbers]
     picture = folder / f"{exhibit.name}.svg"
-    exhibit.figure.savefig(picture, metadata={"Date": None})
+    # Drawn only now and not kept: a paper may have many figures.
+    figure = exhibit.figure() if callable(exhibit.figure) else exhibit.figure
+    figure.savefig(picture, metadata={"Date": None})
     return [numbers, picture]
+
+
+def _contents(exhibits: Sequence[Exhibit]) -> str:
+    """Return links to the exhibits of a long page."""
+    if len(exhibits) <= _FEW:
+        return ""
+    links = (
+        f'<a href="#{each.name}">{escape(each.title.partition(":")[0])}</a>' for each in exhibits
+    )
+    return f"<h2>Figures and tables</h2><p>{' · '.join(links)}</p>"
 
 
 def _section(exhibit: Exhibit) -> str:
