@@ -46,6 +46,13 @@ def test_a_figure_gets_its_picture_its_numbers_and_a_page(
     # What was computed before is still what took the time.
     assert f"{content['seconds']:.1f} s of wall time" in page
     assert any("Adult age" in each["claim"] for each in content["verdicts"])
+    # Figure 1 has the mode of age too, whose time belongs to the run above.
+    folders = f"--output {tmp_path / 'one'} --store {tmp_path / 'study'}"
+    more = omit_command(f"reproduce omitting-records --figure 1 --runs 5 {folders}")
+    assert more.code == 0, more.err
+    page = (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
+    assert "24 cells computed in" in page
+    assert "; 12 cells were there from runs of other figures" in page
 
 
 @pytest.mark.parametrize(

@@ -50,19 +50,21 @@ def omitting_records(
     from omit.report.omission_page import exhibits, timing_notes
     from omit.report.reproduction import write_reproduction
     from omit.study.run import run_study
+    from omit.study.store import read_store
 
     chosen = figures(figure)
     wanted = cells(chosen, exact=exact, runs=_runs(runs))
     _require_data(chosen)
     folder = output or _folder(figure)
     require_writable(folder / "index.html")
+    missing = len(wanted) - len(read_store(store).identities() & {each.identity for each in wanted})
     start, where = time.perf_counter(), "cores" if cluster is None else cluster
     with study_progress("computing cells", not json) as report:
         results = run_study(wanted, store, where, progress=report)
-    spent = _wall_time(store, wanted, time.perf_counter() - start)
+    spent = _wall_time(store, wanted, time.perf_counter() - start, missing)
     shown, verdicts = exhibits(chosen, results.to_frame())
     place = "all cores" if cluster is None else where
-    notes = timing_notes(results.timings(), sum(spent), len(spent), place)
+    notes = timing_notes(results.timings(), spent, place)
     with progress_bar("drawing", len(shown), not json) as advance:
         index = write_reproduction(folder, PAPER, shown, verdicts, notes, advance)
     if json:
@@ -71,7 +73,7 @@ def omitting_records(
                 {
                     "index": str(index),
                     "cells": len(wanted),
-                    "seconds": sum(spent),
+                    "seconds": sum(seconds for seconds, _ in spent),
                     "verdicts": [vars(each) for each in verdicts],
                 }
             )
@@ -89,20 +91,23 @@ def _folder(numbers: "list[int] | None") -> Path:
     return FOLDER / f"figure-{'-'.join(str(each) for each in sorted(set(numbers)))}"
 
 
-def _wall_time(store: Path, wanted: "Sequence[Cell]", seconds: float) -> list[float]:
-    """Return the wall times of all runs that computed these cells, and remember this one's."""
+def _wall_time(
+    store: Path, wanted: "Sequence[Cell]", seconds: float, computed: int
+) -> list[tuple[float, int]]:
+    """Return wall time and new cells of all finished runs of this study, and remember this one's.
+
+    A run that only reads what is there does not count.
+    """
     file = store / "wall-times.json"
-    known: dict[str, list[float]] = {}
+    known: dict[str, list[tuple[float, int]]] = {}
     if file.is_file():
         known = json_format.loads(file.read_text(encoding="utf-8"))
     study = sha256("".join(sorted(cell.identity for cell in wanted)).encode()).hexdigest()
-    if (wanted and seconds > 1.0) or study not in known:
-        # A run that only reads what is there takes less, and does not count.
-        known[study] = [*known.get(study, []), seconds]
-        if store.is_dir():
-            text = json_format.dumps(known)
-            write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
-    return known[study]
+    if computed:
+        known[study] = [*known.get(study, []), (seconds, computed)]
+        text = json_format.dumps(known)
+        write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
+    return known.get(study, [])
 
 
 def _runs(text: str) -> int | None:

@@ -73,7 +73,7 @@ def exhibits(
 
 
 def timing_notes(
-    timings: pd.DataFrame, wall_seconds: float, runs: int, where: str
+    timings: pd.DataFrame, runs: Sequence[tuple[float, int]], where: str
 ) -> tuple[str, ...]:
     """Return how long everything took, and the split by statistic.
 
@@ -81,10 +81,8 @@ def timing_notes(
     ----------
     timings : DataFrame
         The seconds of every cell, as `Results.timings` gives them.
-    wall_seconds : float
-        The wall time of all runs that computed some of the cells.
-    runs : int
-        How many runs that were.
+    runs : sequence of tuple
+        The wall time and the number of new cells of every run.
     where : str
         Where they ran.
     """
@@ -93,11 +91,24 @@ def timing_notes(
     statistic = timings["mechanism"].str.split(",").str[0]
     split = timings.groupby(statistic)["seconds"].sum().sort_values(ascending=False)
     parts = ", ".join(f"{name} {_duration(seconds)}" for name, seconds in split.items())
-    several = "" if runs == 1 else f" in {runs} runs"
+    computed = sum(cells for _, cells in runs)
+    several = "" if len(runs) == 1 else f" in {len(runs)} runs"
+    said = (
+        [
+            f"{computed:,} cells computed in {_duration(sum(each for each, _ in runs))} of wall "
+            f"time{several} ({where})"
+        ]
+        if runs
+        else []
+    )
+    if computed < len(timings):
+        said.append(
+            f"{len(timings) - computed:,} cells were there from runs of other figures, or runs "
+            "that were interrupted"
+        )
     return (
-        f"{len(timings):,} cells, computed in {_duration(wall_seconds)} of wall time{several} "
-        f"({where}); work by statistic, summed over cores: {parts}. The authors state about five "
-        "days on 64 cores.",
+        f"{'; '.join(said)}. Work by statistic, summed over cores: {parts}. The authors state "
+        "about five days on 64 cores.",
     )
 
 
