@@ -18,6 +18,7 @@ from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
+from omit.utility.averaging import parity_notes
 from omit.utility.compare_points import compared_losses
 from omit.utility.error import Error
 from omit.utility.expected import (
@@ -187,8 +188,10 @@ class Comparison:
         """Return what is to say about this statistic on these data."""
         if isinstance(self.data, Points) and isinstance(self.mechanism, Clustering):
             return self._notes_on_runs(self.data, self.mechanism)
+        tested = (row.omission for row in self.rows if row.error is not None)
+        parity = parity_notes(self.data, self.mechanism, tested)
         if self.mechanism.statistic != "mode" or self.other_truth or isinstance(self.data, Points):
-            return ()
+            return parity
         modes = self.data.modes
         if len(modes) == 1:
             return ()
