@@ -24,11 +24,12 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit.errors import InvalidInput, Refused
 from omit.statistical.background import Population, curve_of, sampled_groups_curve
+from omit.statistical.binomial_mixture import left_out_delta
 from omit.statistical.composition import checked_blocks
 from omit.statistical.distribution import property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.property import describe, property_curve
-from omit.statistical.sampling import Template, left_out_delta
+from omit.statistical.template import Template
 
 Query: TypeAlias = Callable[[Any], float]
 
