@@ -117,5 +117,6 @@ def mean_over_templates(
 
 
 def uniform(n: int, size: int) -> dict[tuple[tuple[int, ...], ...], float]:
+    """Return samples without replacement: every subset of the size, alike."""
     every = partitions(n, [size])
     return {template: 1 / len(every) for template in every}

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.statistical.background import CONFIDENCE, count_draws, draws, empirical_interval
 from omit.statistical.composition_engine import MOST_STATES, ROUNDING, CompositionEngine
+from omit.statistical.draws import CONFIDENCE, count_draws, draws, empirical_interval
 from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick
 from omit.statistical.score_queries import Analyst, Entries, ScoreQuery, ask

@@ -10,7 +10,7 @@ import numpy as np
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.statistical.background import count_draws, draws
+from omit.statistical.draws import count_draws, draws
 from omit.statistical.hockey import hockey_stick, shifted
 from omit.statistical.lattice import Part, lattice_sum
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery

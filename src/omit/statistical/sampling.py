@@ -29,13 +29,13 @@ from omit.errors import InvalidInput
 from omit.statistical.background import (
     checked_sample,
     curve_of,
-    empirical_interval,
     expected_delta,
     sampled_property_curve,
 )
 from omit.statistical.binomial import log_pmf
 from omit.statistical.binomial_mixture import left_out_delta, mixture_delta
 from omit.statistical.distribution import checked_entries, property_probability
+from omit.statistical.draws import empirical_interval
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick
 from omit.statistical.property import describe

@@ -25,8 +25,6 @@ from omit.mechanisms.noise import Noise
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
-    LogMass,
-    half_line,
     require_continuous,
     show_noise,
     trapezoid,
@@ -40,6 +38,7 @@ from omit.statistical.guarantee import (
     ascending_epsilons,
     two_directions,
 )
+from omit.statistical.half_line import LogMass, half_line
 from omit.statistical.hockey import by_threshold, envelope, hockey_stick, shifted
 from omit.statistical.lattice import LatticeSum, Part, lattice_sum
 
