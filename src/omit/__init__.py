@@ -108,8 +108,8 @@ if TYPE_CHECKING:
     from omit.study.cell import Computation as Computation
     from omit.study.results import read_results as read_results
     from omit.study.run import run_study as run_study
-    from omit.utility.compare import Comparison as Comparison
     from omit.utility.compare import compare as compare
+    from omit.utility.comparison import Comparison as Comparison
     from omit.utility.error import Error as Error
     from omit.utility.expected import expected_error as expected_error
     from omit.utility.search import best as best
@@ -236,7 +236,8 @@ _HOME = {
         "sum_curve_of_groups",
     ),
     "omit.statistical.template": ("Template",),
-    "omit.utility.compare": ("Comparison", "compare"),
+    "omit.utility.compare": ("compare",),
+    "omit.utility.comparison": ("Comparison",),
     "omit.utility.error": ("Error",),
     "omit.utility.expected": ("expected_error",),
     "omit.utility.search": ("best", "solve"),

@@ -24,7 +24,7 @@ from omit.utility.averaging import averages_unlike_all
 from omit.utility.compare import Comparison, compare
 from omit.utility.error import Error
 from omit.utility.expected import Method, expected_error
-from omit.utility.optimal_rate import best_size, sizes_without_noise
+from omit.utility.optimal_rate import BestSize, best_size, sizes_without_noise
 from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 
@@ -155,48 +155,22 @@ def best(
         If there is nothing to try that can reach the guarantee.
     """
     require_guarantee(guarantee)
-    smallest, tried, alike = math.inf, 0, ""
-    nearest: Omission | None = None
-    each = guarantee
+    nearest: Omission | None
+    each, alike = guarantee, ""
     if sampled_from is not None:
         each = target_on_sample(guarantee, data.size, sampled_from)
-    # The same random numbers for all that are tried tell them apart with fewer runs.
-    search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
     if (
         candidates is None
         and isinstance(data, Column)
         and isinstance(mechanism, IntegrableMechanism)
     ):
         found = best_size(data, mechanism, each, truth=truth, runs=runs, advance=advance)
-        candidates = ()
         nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
-        if found.smallest_alike < found.largest_alike:
-            parity = "odd" if found.size % 2 else "even"
-            alike = (
-                f"; of the {parity} sizes tried, those from {found.smallest_alike:,} to "
-                f"{found.largest_alike:,} cannot be told apart from it"
-            )
-    elif candidates is None:
-        candidates = default_candidates(guarantee.neighbours, data.size, each.delta)
-    for omission in candidates:
-        suited = omission.suited_to(mechanism.statistic)
-        try:
-            error = expected_error(
-                data,
-                mechanism,
-                each,
-                suited,
-                truth=truth,
-                runs=search_runs,
-                tolerance=1e-7,
-                details=False,
-            )
-        except Unattainable:
-            error = None
-        tried += 1
-        advance()
-        if error is not None and error.value < smallest:
-            smallest, nearest = error.value, suited
+        alike = _sizes_alike(found)
+    else:
+        if candidates is None:
+            candidates = default_candidates(guarantee.neighbours, data.size, each.delta)
+        nearest, tried = _smallest_error(data, mechanism, each, candidates, truth, runs, advance)
     if nearest is None:
         raise InvalidInput("None of the omissions to try can reach the guarantee.")
     # What averaging gains is told apart from what sampling does.
@@ -217,6 +191,55 @@ def best(
     )
     beats = comparison.rows[1].standing == "better"
     return Best(nearest if beats else None, nearest, comparison, tried, alike)
+
+
+def _smallest_error(
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
+    guarantee: Guarantee,
+    candidates: Iterable[Omission],
+    truth: Any,
+    runs: int,
+    advance: Callable[[], None],
+) -> tuple[Omission | None, int]:
+    """Return the candidate with the smallest error, if any is attainable, and how many there were.
+
+    Clusterings are tried with few runs: the same random numbers tell candidates apart with these.
+    """
+    smallest, tried = math.inf, 0
+    nearest: Omission | None = None
+    search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
+    for omission in candidates:
+        suited = omission.suited_to(mechanism.statistic)
+        try:
+            error = expected_error(
+                data,
+                mechanism,
+                guarantee,
+                suited,
+                truth=truth,
+                runs=search_runs,
+                tolerance=1e-7,
+                details=False,
+            )
+        except Unattainable:
+            error = None
+        tried += 1
+        advance()
+        if error is not None and error.value < smallest:
+            smallest, nearest = error.value, suited
+    return nearest, tried
+
+
+def _sizes_alike(found: BestSize) -> str:
+    """Return which other sizes cannot be told apart from the best, in words."""
+    if found.smallest_alike >= found.largest_alike:
+        return ""
+    parity = "odd" if found.size % 2 else "even"
+    return (
+        f"; of the {parity} sizes tried, those from {found.smallest_alike:,} to "
+        f"{found.largest_alike:,} cannot be told apart from it"
+    )
 
 
 def solve(
