@@ -84,9 +84,6 @@ if TYPE_CHECKING:
     from omit.statistical.background import Population as Population
     from omit.statistical.background import sampled_groups_curve as sampled_groups_curve
     from omit.statistical.background import sampled_property_curve as sampled_property_curve
-    from omit.statistical.composition import Entries as Entries
-    from omit.statistical.composition import ScoreQuery as ScoreQuery
-    from omit.statistical.composition import ask as ask
     from omit.statistical.composition import composition_bound as composition_bound
     from omit.statistical.composition import exact_composition as exact_composition
     from omit.statistical.composition import worst_of_class as worst_of_class
@@ -100,16 +97,19 @@ if TYPE_CHECKING:
     from omit.statistical.property import grouped_property_curve as grouped_property_curve
     from omit.statistical.property import property_curve as property_curve
     from omit.statistical.sampling import Poisson as Poisson
-    from omit.statistical.sampling import Template as Template
     from omit.statistical.sampling import WithoutReplacement as WithoutReplacement
     from omit.statistical.sampling import WithReplacement as WithReplacement
+    from omit.statistical.score_queries import Entries as Entries
+    from omit.statistical.score_queries import ScoreQuery as ScoreQuery
+    from omit.statistical.score_queries import ask as ask
     from omit.statistical.sums import sum_curve as sum_curve
     from omit.statistical.sums import sum_curve_of_groups as sum_curve_of_groups
+    from omit.statistical.template import Template as Template
     from omit.study.cell import Computation as Computation
     from omit.study.results import read_results as read_results
     from omit.study.run import run_study as run_study
-    from omit.utility.compare import Comparison as Comparison
     from omit.utility.compare import compare as compare
+    from omit.utility.comparison import Comparison as Comparison
     from omit.utility.error import Error as Error
     from omit.utility.expected import expected_error as expected_error
     from omit.utility.search import best as best
@@ -203,9 +203,6 @@ _HOME = {
         "sampled_property_curve",
     ),
     "omit.statistical.composition": (
-        "Entries",
-        "ScoreQuery",
-        "ask",
         "composition_bound",
         "exact_composition",
         "worst_of_class",
@@ -227,15 +224,21 @@ _HOME = {
     ),
     "omit.statistical.sampling": (
         "Poisson",
-        "Template",
         "WithReplacement",
         "WithoutReplacement",
+    ),
+    "omit.statistical.score_queries": (
+        "Entries",
+        "ScoreQuery",
+        "ask",
     ),
     "omit.statistical.sums": (
         "sum_curve",
         "sum_curve_of_groups",
     ),
-    "omit.utility.compare": ("Comparison", "compare"),
+    "omit.statistical.template": ("Template",),
+    "omit.utility.compare": ("compare",),
+    "omit.utility.comparison": ("Comparison",),
     "omit.utility.error": ("Error",),
     "omit.utility.expected": ("expected_error",),
     "omit.utility.search": ("best", "solve"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from omit import read
 from tests.conftest import Run
 
 Omit = Callable[[str], Run]
@@ -88,8 +89,36 @@ def test_the_error_of_a_mean_can_be_squared_or_relative(omit_command: Omit) -> N
     squared = json.loads(omit_command(f"{words} mse").out)
     assert squared["target"]["neighbours"] == "replace"
     assert [row["method"] for row in squared["rows"]] == ["exact", "exact"]
+    # Under replace the size is public, and the same mean is judged; else its count is noisy.
     relative = json.loads(omit_command(f"{words} relative --neighbours replace --runs 50").out)
     assert relative["rows"][0]["metric"] == "relative error"
+    assert relative["rows"][0]["mechanism"] == squared["rows"][0]["mechanism"]
+    assert "noise is integrated" in relative["rows"][1]["reason"]
+
+
+def test_a_relative_error_of_a_mean_of_known_size_is_that_of_its_laplace_noise(
+    omit_command: Omit,
+) -> None:
+    words = "solve adult --column age --error 1 --json --metric relative"
+    assert json.loads(omit_command(words).out)["mechanism"] == "noisy mean, Laplace noise"
+    answer = json.loads(omit_command(f"{words} --neighbours replace").out)
+    assert answer["mechanism"] == "mean of known size, Laplace noise"
+    # Noise of scale R/(n epsilon) is expected to be that far off: 1 % of the mean.
+    ages = read("adult", "age")
+    assert 0.01 * ages.mean == pytest.approx(125 / (ages.size * answer["epsilon"]))
+
+
+def test_samples_of_medians_average_two_records_by_default_where_all_records_do(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    for records, sizes in ((100, (10, 50, 90)), (101, (11, 51, 91)), (2, (1,)), (4, (2,))):
+        data = tmp_path / f"{records}.csv"
+        data.write_text("\n".join(["x", *map(str, range(records))]) + "\n")
+        run = omit_command(
+            f"compare {data} --bounds 0 200 --statistic median --mechanism global-laplace --json"
+        )
+        rows = json.loads(run.out)["rows"][1:]
+        assert [int(row["omission"].split()[1]) for row in rows] == list(sizes)
 
 
 def test_the_best_size_and_what_cannot_be_told_apart_from_it(omit_command: Omit) -> None:

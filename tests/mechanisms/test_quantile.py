@@ -26,8 +26,8 @@ from omit import (
     smooth_sensitivity,
 )
 from omit.mechanisms.exponential_quantile import interval_weights
-from omit.mechanisms.integrable import IntegrableMechanism
-from omit.mechanisms.quantile import AdditiveQuantile, QuantileMechanism
+from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism
+from omit.mechanisms.quantile import QuantileMechanism
 
 DOMAIN = (0.0, 1.0, 3.0, 7.0)
 BOUNDS = (0.0, 7.0)
@@ -47,7 +47,7 @@ def neighbours(size: int) -> Iterator[Pair]:
 
 
 def _noise(
-    mechanism: AdditiveQuantile, column: Column, guarantee: Guarantee
+    mechanism: AdditiveMechanism, column: Column, guarantee: Guarantee
 ) -> tuple[float, float]:
     row = column.counts[None, :]
     centers, scales = mechanism.centers_and_scales(column, row, column.bounds, guarantee)

@@ -112,6 +112,21 @@ def test_a_sample_small_enough_for_delta_needs_no_noise() -> None:
     assert "delta <= 0.01" in answer.reason
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 0.1, 1.0, 7.0])
+def test_a_sample_needs_no_noise_from_a_delta_of_its_rate_on_and_below_it_does(
+    epsilon: float,
+) -> None:
+    population = 97
+    for size in range(1, population):
+        sampling = FixedSizeSampling(size, population)
+        rate = size / population
+        enough = Guarantee(epsilon, rate, "replace")
+        assert isinstance(sampling.calibrate(enough), NoNoiseNeeded)
+        assert isinstance(PoissonSampling(rate).calibrate(Guarantee(epsilon, rate)), NoNoiseNeeded)
+        less = Guarantee(epsilon, rate * (1 - 1e-9), "replace")
+        assert isinstance(sampling.calibrate(less), Guarantee)
+
+
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_dp_accounting_agrees_on_a_poisson_sampled_laplace_mechanism(epsilon: float) -> None:
     from dp_accounting import LaplaceDpEvent, NeighboringRelation

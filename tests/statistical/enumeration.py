@@ -104,3 +104,19 @@ def subsets(n: int, rate: float) -> dict[Template, float]:
         for size in range(n + 1)
         for places in itertools.combinations(range(n), size)
     }
+
+
+def mean_over_templates(
+    laws: list[Law], templates: dict[tuple[tuple[int, ...], ...], float], epsilon: float
+) -> float:
+    """Return Definition 3.3: the average over templates of the curve given the template."""
+    return math.fsum(
+        weight * worst(laws, 0, sampled([template], lambda samples: sum(samples[0])), epsilon)
+        for template, weight in templates.items()
+    )
+
+
+def uniform(n: int, size: int) -> dict[tuple[tuple[int, ...], ...], float]:
+    """Return samples without replacement: every subset of the size, alike."""
+    every = partitions(n, [size])
+    return {template: 1 / len(every) for template in every}

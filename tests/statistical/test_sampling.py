@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-import math
-
 import mpmath
 import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
-from omit.statistical.background import (
-    Population,
-    draws,
-    empirical_interval,
-    sampled_groups_curve,
-    sampled_property_curve,
-)
-from omit.statistical.property import property_curve
 from omit.statistical.sampling import (
     Poisson,
     SamplingTechnique,
-    Template,
     WithoutReplacement,
     WithReplacement,
 )
+from omit.statistical.template import Template
 from tests.statistical.enumeration import (
     Law,
     coin,
-    partitions,
+    mean_over_templates,
     sampled,
     sequences,
     subsets,
+    uniform,
     worst,
 )
 
 EPSILONS = (0.0, 0.1, 0.8)
 
 
-def _mean_over_templates(
-    laws: list[Law], templates: dict[tuple[tuple[int, ...], ...], float], epsilon: float
-) -> float:
-    """Return Definition 3.3: the average over templates of the curve given the template."""
-    return math.fsum(
-        weight * worst(laws, 0, sampled([template], lambda samples: sum(samples[0])), epsilon)
-        for template, weight in templates.items()
-    )
-
-
-def _uniform(n: int, size: int) -> dict[tuple[tuple[int, ...], ...], float]:
-    every = partitions(n, [size])
-    return {template: 1 / len(every) for template in every}
-
-
 @pytest.mark.parametrize(
     ("technique", "templates"),
     [
-        (WithoutReplacement(3), _uniform(5, 3)),
-        (WithoutReplacement(5), _uniform(5, 5)),
+        (WithoutReplacement(3), uniform(5, 3)),
+        (WithoutReplacement(5), uniform(5, 5)),
         (Poisson(0.4), subsets(5, 0.4)),
         (Poisson(1.0), subsets(5, 1.0)),
         (WithReplacement(3), sequences(5, 3)),
@@ -72,7 +48,7 @@ def test_both_curves_are_those_of_the_definition(
     average, secret = technique.curve(n, p, EPSILONS), technique.secret_curve(n, p, EPSILONS)
     hidden = sampled(templates, lambda samples: sum(samples[0]))
     for place, epsilon in enumerate(EPSILONS):
-        expected = _mean_over_templates(laws, templates, epsilon)
+        expected = mean_over_templates(laws, templates, epsilon)
         assert average.delta[place] == pytest.approx(expected, rel=1e-8)
         exact = worst(laws, 0, hidden, epsilon)
         assert secret.delta[place] == pytest.approx(exact, rel=1e-8, abs=1e-12)
@@ -80,81 +56,6 @@ def test_both_curves_are_those_of_the_definition(
     mine = {each.samples: weight for each, weight in technique.templates(n).items()}
     assert sum(mine.values()) == pytest.approx(1)
     assert {key for key, weight in templates.items() if weight > 0} <= set(mine)
-
-
-@pytest.mark.parametrize("known", [0, 1, 3, 5])
-def test_example_1_corrected_is_the_definition(known: int) -> None:
-    n, size, p = 6, 4, 0.35
-    laws: list[Law] = [coin(p)] * (n - known) + [{1: 1.0}] * known
-    curve = sampled_property_curve(n, p, size, EPSILONS, known=known)
-    given = sampled_property_curve(n, p, size, EPSILONS, known=known, conditional=True)
-    for place, epsilon in enumerate(EPSILONS):
-        expected = _mean_over_templates(laws, _uniform(n, size), epsilon)
-        assert curve.delta[place] == pytest.approx(expected, rel=1e-8)
-        assert given.delta[place] == pytest.approx(expected * n / size, rel=1e-8)
-
-
-def test_example_1_as_printed_is_too_optimistic() -> None:
-    asked = {"known": 11, "conditional": True}
-    right = sampled_property_curve(12, 0.5, 6, 0.1, **asked)  # type: ignore[arg-type]
-    printed = sampled_property_curve(12, 0.5, 6, 0.1, average="published", **asked)  # type: ignore[arg-type]
-    assert right.delta[0] == 1.0, "all others are known"
-    assert printed.delta[0] == pytest.approx(0.7917, abs=5e-5)
-
-
-def test_the_threshold_bound_holds_and_is_the_average_at_the_ends() -> None:
-    epsilon = np.array([0.0, 0.05, 0.3])
-    for known in (0, 100, 400, 799):
-        exact = sampled_property_curve(800, 0.3, 200, epsilon, known=known, conditional=True)
-        bound = sampled_property_curve(
-            800, 0.3, 200, epsilon, known=known, conditional=True, average="threshold"
-        )
-        assert bound.method == "upper bound"
-        assert (bound.delta >= exact.lower).all()
-        if known in (0, 799):
-            assert bound.delta == pytest.approx(exact.delta, rel=1e-8)
-
-
-def test_a_large_sample_is_bracketed_by_steps() -> None:
-    curve = sampled_property_curve(
-        10**6, 0.3, 10**5, [0.001, 0.01], known=500_000, conditional=True
-    )
-    assert (curve.lower <= curve.delta).all()
-    assert (curve.delta / curve.lower < 1.002).all()
-    middle = property_curve(50_000, 0.3, [0.001, 0.01]).delta
-    assert curve.delta == pytest.approx(middle, rel=0.01)
-
-
-def test_the_multivariate_version_is_the_definition() -> None:
-    laws: list[Law] = [coin(0.2)] * 2 + [coin(0.7)] * 3 + [{0: 1.0}]
-    population = Population([(2, 0.2), (3, 0.7)], known=1)
-    for epsilon in EPSILONS:
-        curve = sampled_groups_curve(population, 3, epsilon, critical=0)
-        expected = _mean_over_templates(laws, _uniform(6, 3), epsilon)
-        assert curve.delta[0] == pytest.approx(expected, rel=1e-8)
-        worst_group = sampled_groups_curve(population, 3, epsilon)
-        assert worst_group.delta[0] >= curve.delta[0] - 1e-12
-
-
-def test_groups_alike_are_the_univariate_version() -> None:
-    epsilon = [0.05, 0.4]
-    groups = sampled_groups_curve(Population([(20, 0.3), (30, 0.3)], known=10), 12, epsilon)
-    whole = sampled_property_curve(60, 0.3, 12, epsilon, known=10)
-    assert groups.delta == pytest.approx(whole.delta, rel=1e-8)
-
-
-def test_too_many_draws_are_estimated_with_an_interval() -> None:
-    # One test at 99 % and a fixed seed: a false alarm in at most one of a hundred seeds.
-    population = Population([(90, 0.3), (90, 0.3), (90, 0.3), (30, 0.3)])
-    with pytest.raises(InvalidInput, match="rng"):
-        sampled_groups_curve(population, 60, [0.1])
-    asked = {"runs": 400, "rng": np.random.default_rng(0), "critical": 0}
-    curve = sampled_groups_curve(population, 60, [0.1], **asked)  # type: ignore[arg-type]
-    exact = sampled_property_curve(300, 0.3, 60, [0.1])
-    assert curve.method == "simulated"
-    assert curve.confidence == 0.99
-    assert curve.lower[0] <= exact.delta[0] <= curve.delta[0]
-    assert curve.delta[0] - curve.lower[0] < 0.02
 
 
 def test_with_replacement_is_estimated_where_it_cannot_be_listed() -> None:
@@ -179,7 +80,7 @@ def test_a_simulation_with_replacement_agrees_with_enumeration() -> None:
     n, p = 5, 0.3
     laws: list[Law] = [coin(p)] * 4 + [{1: 1.0}]
     found = WithReplacement(3).curve(n, p, [0.1], known=1, rng=np.random.default_rng(3), runs=4000)
-    expected = _mean_over_templates(laws, sequences(n, 3), 0.1)
+    expected = mean_over_templates(laws, sequences(n, 3), 0.1)
     assert found.lower[0] <= expected <= found.delta[0]
     assert found.delta[0] - found.lower[0] < 0.05
 
@@ -200,38 +101,14 @@ def test_draws_are_templates_of_the_technique(technique: SamplingTechnique) -> N
         assert (tuple(sorted(sample)),) in every
 
 
-def test_draws_from_groups_are_multivariate_hypergeometric() -> None:
-    found = dict(draws([2, 3, 1], 3))
-    assert math.fsum(found.values()) == pytest.approx(1)
-    assert found[1, 1, 1] == pytest.approx(2 * 3 * 1 / math.comb(6, 3))
-
-
-def test_the_interval_covers_more_often_than_it_says() -> None:
-    # 300 intervals at 99 % that in truth cover almost always: more than 9 misses would happen by
-    # chance in less than 1 of 1,000 seeds.
-    rng = np.random.default_rng(4)
-    misses = 0
-    for _ in range(300):
-        low, high = empirical_interval(rng.beta(0.5, 5, (200, 1)))
-        misses += not low[0] <= 0.5 / 5.5 <= high[0]
-    assert misses <= 9
-
-
 @pytest.mark.parametrize(
     "attempt",
     [
-        lambda: sampled_property_curve(10, 0.5, 11, 0.1),
-        lambda: sampled_property_curve(10, 0.5, 3, 0.1, known=10),
-        lambda: sampled_property_curve(10, 0.5, 3, 0.1, average="best"),  # type: ignore[arg-type]
         lambda: Poisson(0.0),
         lambda: WithoutReplacement(0),
         lambda: WithoutReplacement(6).draw(5, np.random.default_rng(0)),
         lambda: WithReplacement(30).templates(10),
         lambda: WithReplacement(10**6).secret_curve(10**6, 0.5, 0.1),
-        lambda: Population([]),
-        lambda: Population([(5, 1.0)]),
-        lambda: Population([(5, 0.5)], known=-1),
-        lambda: sampled_groups_curve(Population([(5, 0.5)]), 3, 0.1, critical=2),
     ],
 )
 def test_bad_input_is_refused(attempt) -> None:  # type: ignore[no-untyped-def]

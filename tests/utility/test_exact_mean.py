@@ -26,8 +26,9 @@ from omit import (
 from omit.mechanisms.mean import MeanNoise
 from omit.mechanisms.noise import Noise
 from omit.omissions.base import Omission
-from omit.utility.exact_mean import MeanError, NoExactMean, mean_error
+from omit.utility.exact_mean import MeanError, mean_error
 from omit.utility.log_characteristic import log_characteristic, log_characteristic_by_series
+from omit.utility.mean_setting import NoExactMean
 from tests.utility.enumeration import MeanByEnumeration
 
 Symmetric = Literal["laplace", "gaussian"]

@@ -22,7 +22,7 @@ from omit import (
     read,
 )
 from omit.utility.gain_map import gain_map, odd_sizes
-from omit.utility.optimal_rate import best_size, sample_sizes
+from omit.utility.optimal_rate import best_size, sample_sizes, sizes_without_noise
 from omit.utility.sampled_from import guarantee_on_sample
 
 DELTA = 1 / 20_002
@@ -115,6 +115,32 @@ def test_a_mean_gains_where_delta_lets_raw_records_out_and_a_note_says_so() -> N
     assert any("raw records of a few people" in note for note in answer.comparison.notes)
     half = compare(read("beta"), KnownSizeMean(), target, FixedSizeSampling(5001, 10_001))
     assert not any("raw records" in note for note in half.notes)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.0321, 0.2, 0.29])
+@pytest.mark.parametrize("population", [100, 301, 1000])
+def test_the_best_size_of_a_mean_is_not_below_what_needs_no_noise(
+    population: int, delta: float
+) -> None:
+    values = np.random.default_rng(0).normal(50, 10, population)
+    column = Column.from_values(values, bounds=(0, 100))
+    target = Guarantee(1e-6, delta, "replace")
+    errors = [
+        expected_error(column, KnownSizeMean(), target, FixedSizeSampling(size, population)).value
+        for size in range(1, population)
+    ]
+    found = best_size(column, KnownSizeMean(), target)
+    # The best of all: the largest sample without noise.
+    assert found.size == 1 + int(np.argmin(errors))
+    assert found.size == max(sizes_without_noise(population, delta))
+    assert found.size / population <= delta < (found.size + 1) / population
+
+
+def test_no_size_needs_no_noise_where_delta_is_less_than_one_record() -> None:
+    assert sizes_without_noise(10_001, 0.0) == ()
+    assert sizes_without_noise(10_001, DELTA) == ()
+    assert sizes_without_noise(2, 0.99) == (1,)
+    assert sizes_without_noise(100, 1.0) == (98, 99)
 
 
 def test_gaussian_noise_can_gain_for_means_of_equal_records_at_a_large_delta() -> None:

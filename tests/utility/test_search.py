@@ -8,10 +8,12 @@ import pytest
 
 from omit import (
     Column,
+    FixedSizeSampling,
     Guarantee,
     InvalidInput,
     NoisyMean,
     NoisyMode,
+    NoNoiseNeeded,
     OutlierScoreSuppression,
     PoissonSampling,
     Unattainable,
@@ -33,6 +35,32 @@ def test_by_default_every_per_cent_and_every_tenth_is_tried() -> None:
     assert candidates[:99] == [PoissonSampling(step / 100) for step in range(1, 100)]
     assert len(candidates) == len(set(candidates)) == 99 + 36
     assert OutlierScoreSuppression(0.1, 0.9) in candidates
+
+
+def test_the_largest_sample_without_noise_is_tried_where_it_has_a_record() -> None:
+    rates = [
+        each
+        for each in default_candidates("add-remove", 2000, 0.0305)
+        if isinstance(each, PoissonSampling)
+    ]
+    bare = rates[3]
+    assert len(rates) == 100
+    assert str(bare) == "Poisson sampling at rate 0.0305"
+    assert isinstance(bare.calibrate(Guarantee(0.1, 0.0305)), NoNoiseNeeded)
+    assert isinstance(rates[4].calibrate(Guarantee(0.1, 0.0305)), Guarantee)
+    sizes = {
+        each.size
+        for each in default_candidates("replace", 2000, 0.0305)
+        if isinstance(each, FixedSizeSampling)
+    }
+    assert {60, 61} <= sizes
+    assert len(list(default_candidates("add-remove", 2000, 1e-4))) == 99 + 36
+
+
+def test_a_delta_that_lets_raw_records_out_decides_for_the_noisy_mean_too() -> None:
+    target = Guarantee(1e-4, 0.0305)
+    answer = best(ages, NoisyMean(), target, runs=200)
+    assert str(answer.omission) == "Poisson sampling at rate 0.0305"
 
 
 def test_for_the_mean_of_adult_ages_nothing_beats_using_all_records() -> None:

@@ -221,6 +221,7 @@ def best(
     """Which omission has the smallest error at a guarantee? Often none."""
     from omit.guarantee import Guarantee
     from omit.mechanisms.integrable import IntegrableMechanism
+    from omit.utility.sampled_from import target_on_sample
     from omit.utility.search import best as find_best
     from omit.utility.search import default_candidates
 
@@ -243,7 +244,10 @@ def best(
     )
     target = Guarantee(epsilon, delta, relation)
     answers = []
-    to_try = list(default_candidates(relation, data.size))
+    needed = target
+    if sampled_from is not None:
+        needed = target_on_sample(target, data.size, sampled_from)
+    to_try = list(default_candidates(relation, data.size, needed.delta))
     for each in mechanisms:
         sizes = isinstance(each, IntegrableMechanism)
         with progress_bar(str(each), None if sizes else len(to_try), not json) as advance:
@@ -371,8 +375,12 @@ def solve(
 def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
     """Return the usual ways to leave records out that are defined for the relation."""
     if neighbours == "replace":
-        # Odd, so that the median of a sample is one record.
-        sizes = dict.fromkeys(size * share // 10 | 1 for share in (1, 5, 9))
+        # Of the parity of all records, so that the median is one record in each row, or two.
+        shares = (size * share // 10 for share in (1, 5, 9))
+        if size % 2:
+            sizes = dict.fromkeys(each | 1 for each in shares)
+        else:
+            sizes = dict.fromkeys(min(max(each - each % 2, 2), size - 1) for each in shares)
         return [f"fixed-size:{each}" for each in sizes]
     return DEFAULT_OMISSIONS
 

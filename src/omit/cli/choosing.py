@@ -67,10 +67,11 @@ def choose(
         made = clustering(statistic, k, iterations, budget, start, candidates)
         return Chosen(points, [made], chosen_relation(neighbours, statistic, metric))
     data = read_column(source, column, bounds, categories, table)
-    mechanisms = integrable_mechanisms(statistic, mechanism, metric, delta)
+    relation = chosen_relation(neighbours, statistic, metric)
+    mechanisms = integrable_mechanisms(statistic, mechanism, metric, delta, relation)
     if mechanisms is None:
         mechanisms = _noisy_mechanisms(data, statistic, mechanism, delta)
-    return Chosen(data, mechanisms, chosen_relation(neighbours, statistic, metric))
+    return Chosen(data, mechanisms, relation)
 
 
 def read_column(

@@ -6,9 +6,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from omit.mechanisms.base import Mechanism
-    from omit.mechanisms.integrable import IntegrableMechanism
+    from omit.mechanisms.integrable import IntegrableMechanism, Measure
 
-METRICS = {"mse": "squared", "relative": "relative"}
+METRICS: "dict[str, Measure]" = {"mse": "squared", "relative": "relative"}
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
 # What `all` leaves out: the variant that is there for comparing with the paper, and not private.
 NOT_PRIVATE = "smooth-laplace-unpadded"
@@ -30,9 +30,12 @@ def chosen_relation(neighbours: str | None, statistic: str, metric: str | None) 
 
 
 def integrable_mechanisms(
-    statistic: str, noise: str, metric: str | None, delta: float
+    statistic: str, noise: str, metric: str | None, delta: float, neighbours: str = "replace"
 ) -> "list[Mechanism] | None":
-    """Return the mechanisms with integrable noise that are asked for; None if others are meant."""
+    """Return the mechanisms with integrable noise that are asked for; None if others are meant.
+
+    A mean is one of known size for a mean squared error, and for a relative one under replace.
+    """
     from omit.errors import InvalidInput
 
     if metric is not None and metric not in METRICS:
@@ -42,13 +45,8 @@ def integrable_mechanisms(
         known = _quantile_mechanisms(_share(statistic), METRICS[metric or "mse"])
         # The default of the option, which for a quantile means the paper's mechanism.
         noise = "smooth-laplace" if noise == "laplace" else noise
-    elif statistic == "mean" and metric == "mse":
-        from omit.mechanisms.known_size_mean import KnownSizeMean
-
-        known = {
-            "laplace": lambda: KnownSizeMean("laplace"),
-            "gaussian": lambda: KnownSizeMean("gaussian"),
-        }
+    elif statistic == "mean" and (metric == "mse" or (metric and neighbours == "replace")):
+        known = _known_size_means(METRICS[metric])
     elif metric is not None and statistic != "mean":
         what = "mean squared" if metric == "mse" else "relative"
         raise InvalidInput(f"A {what} error is for --statistic mean, median or quantile:SHARE.")
@@ -65,6 +63,15 @@ def integrable_mechanisms(
             f"Expected mechanism={noise!r} to be one of: {', '.join([*known, 'all'])}."
         )
     return [known[noise]()]
+
+
+def _known_size_means(measure: "Measure") -> "dict[str, Callable[[], IntegrableMechanism]]":
+    from omit.mechanisms.known_size_mean import KnownSizeMean
+
+    return {
+        "laplace": lambda: KnownSizeMean("laplace", measure),
+        "gaussian": lambda: KnownSizeMean("gaussian", measure),
+    }
 
 
 def _quantile_mechanisms(

@@ -7,6 +7,7 @@ narrower; where nothing is left out, nothing is drawn at all.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, Relation
+from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts, Mechanism
 
 Measure = Literal["squared", "relative"]
@@ -101,6 +103,65 @@ class IntegrableMechanism(Mechanism):
     def _checked_measure(self) -> None:
         if self.measure not in ("squared", "relative"):
             raise InvalidInput(f"Expected measure={self.measure!r} to be 'squared' or 'relative'.")
+
+
+class AdditiveMechanism(IntegrableMechanism):
+    """A statistic plus noise of one kind, whose scale may depend on the records."""
+
+    @abstractmethod
+    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+        """Return the kind of noise."""
+
+    @abstractmethod
+    def centers_and_scales(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the statistic of each row of counts and the scale of its noise."""
+
+    def answers(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        rng: np.random.Generator,
+    ) -> NDArray[Any]:
+        """Return one noisy statistic for each row of counts."""
+        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
+        return as_array(centers + scales * self.unit_noise(guarantee).draw(rng, centers.shape))
+
+    def moments(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+    ) -> Moments:
+        """Return the statistic of each row and the variance of its noise."""
+        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
+        return Moments(centers, self.unit_noise(guarantee).variance * scales**2)
+
+    def distances(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: float,
+    ) -> FloatArray:
+        """Return the expected distance of each row's noisy statistic from the truth."""
+        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
+        return self.unit_noise(guarantee).absolute(centers - truth, scales)
+
+
+def by_size(scale: Callable[[int], float], sizes: NDArray[np.int64]) -> FloatArray:
+    """Return the scale for each number of records, computed once for equal numbers."""
+    scales = {int(size): scale(int(size)) for size in np.unique(sizes)}
+    return as_array([scales[int(size)] for size in sizes])
 
 
 def require_bounds(bounds: tuple[float, float] | None, what: str) -> tuple[float, float]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, Literal
 
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
@@ -14,12 +11,12 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
-from omit.mechanisms.gaussian import gaussian_scale
-from omit.mechanisms.integrable import IntegrableMechanism, Measure, Moments, require_bounds
+from omit.mechanisms.integrable import AdditiveMechanism, Measure, by_size, require_bounds
+from omit.mechanisms.noise import calibrated_scale
 
 
 @dataclass(frozen=True)
-class KnownSizeMean(IntegrableMechanism):
+class KnownSizeMean(AdditiveMechanism):
     """The mean plus noise for the sensitivity R/n: the width of the bounds by the records.
 
     Under replace, where the number of records is public. The same release as `NoisyMean` under
@@ -57,59 +54,24 @@ class KnownSizeMean(IntegrableMechanism):
         """Return the scale of the noise that gives the guarantee to a mean of so many records."""
         self.require_relation(guarantee)
         lower, upper = require_bounds(bounds, "mean")
-        if self.noise == "gaussian":
-            return gaussian_scale(guarantee, (upper - lower) / records)
-        if guarantee.epsilon == 0:
-            raise InvalidInput("Laplace noise needs epsilon > 0.")
-        return (upper - lower) / records / guarantee.epsilon
+        return calibrated_scale(self.noise, guarantee, (upper - lower) / records)
 
     def truth(self, column: Column) -> float:
         """Return the mean of the column."""
         return column.mean
 
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return one noisy mean for each row of counts."""
-        means, scales = self._means_and_scales(column, counts, bounds, guarantee)
-        return as_array(means + scales * UnitNoise(self.noise).draw(rng, means.shape))
+    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+        """Return the kind of noise."""
+        return UnitNoise(self.noise)
 
-    def moments(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> Moments:
-        """Return the mean of each row and the variance of its noise."""
-        means, scales = self._means_and_scales(column, counts, bounds, guarantee)
-        return Moments(means, UnitNoise(self.noise).variance * scales**2)
-
-    def distances(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: float,
-    ) -> FloatArray:
-        """Return the expected distance of each row's noisy mean from the truth."""
-        means, scales = self._means_and_scales(column, counts, bounds, guarantee)
-        return UnitNoise(self.noise).absolute(means - truth, scales)
-
-    def _means_and_scales(
+    def centers_and_scales(
         self,
         column: Column,
         counts: Counts,
         bounds: tuple[float, float] | None,
         guarantee: Guarantee,
     ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of each row and the same scale for all rows of one size."""
         sizes = counts.sum(axis=1)
-        scales = {int(size): self.scale(guarantee, bounds, int(size)) for size in np.unique(sizes)}
-        means = as_array(counts @ as_array(column.values) / sizes)
-        return means, as_array([scales[int(size)] for size in sizes])
+        scales = by_size(lambda size: self.scale(guarantee, bounds, size), sizes)
+        return as_array(counts @ as_array(column.values) / sizes), scales

@@ -13,8 +13,7 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee
 from omit.mechanisms.base import Counts, Mechanism
-from omit.mechanisms.gaussian import gaussian_scale
-from omit.mechanisms.noise import Noise
+from omit.mechanisms.noise import Noise, calibrated_scale
 
 # A count cannot be smaller, and a quotient by less has no finite mean: post-processing, so free.
 SMALLEST_COUNT = 1.0
@@ -100,8 +99,4 @@ class NoisyMean(Mechanism):
         return as_array(100 * np.abs(answers - truth) / abs(truth))
 
     def _noise(self, guarantee: Guarantee, sensitivity: float) -> Noise:
-        if self.noise == "gaussian":
-            return Noise("gaussian", gaussian_scale(guarantee, sensitivity))
-        if guarantee.epsilon == 0:
-            raise InvalidInput("Laplace noise needs epsilon > 0.")
-        return Noise("laplace", sensitivity / guarantee.epsilon)
+        return Noise(self.noise, calibrated_scale(self.noise, guarantee, sensitivity))

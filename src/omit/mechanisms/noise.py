@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
+from omit.guarantee import Guarantee
+from omit.mechanisms.gaussian import gaussian_scale
 
 Kind = Literal["laplace", "exponential", "gaussian", "gumbel"]
 
@@ -122,3 +124,25 @@ class Noise:
         from scipy.special import ndtri
 
         return as_array(-ndtri(upper_tail)) * self.scale
+
+
+def calibrated_scale(
+    kind: Literal["laplace", "gaussian"], guarantee: Guarantee, sensitivity: float
+) -> float:
+    """Return the scale of the noise that gives the guarantee to a number of this sensitivity.
+
+    Raises
+    ------
+    InvalidInput
+        If Laplace noise would need epsilon > 0, or Gaussian noise delta > 0.
+
+    Examples
+    --------
+    >>> calibrated_scale("laplace", Guarantee(0.5), 3.0)
+    6.0
+    """
+    if kind == "gaussian":
+        return gaussian_scale(guarantee, sensitivity)
+    if guarantee.epsilon == 0:
+        raise InvalidInput("Laplace noise needs epsilon > 0.")
+    return sensitivity / guarantee.epsilon

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,14 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import IntegrableMechanism, Measure, Moments, require_bounds
+from omit.mechanisms.integrable import (
+    AdditiveMechanism,
+    IntegrableMechanism,
+    Measure,
+    by_size,
+    require_bounds,
+)
+from omit.mechanisms.noise import calibrated_scale
 from omit.mechanisms.order import MEDIAN, checked_share, outward, quantile_ranks
 from omit.mechanisms.sensitivity import Padding, smooth_floor
 from omit.mechanisms.smooth_noise import (
@@ -65,61 +71,8 @@ class QuantileMechanism(IntegrableMechanism):
         self._checked_measure()
 
 
-class AdditiveQuantile(QuantileMechanism):
-    """A quantile plus noise of one kind, whose scale may depend on the records."""
-
-    @abstractmethod
-    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
-        """Return the kind of noise."""
-
-    @abstractmethod
-    def centers_and_scales(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the quantile of each row of counts and the scale of its noise."""
-
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return one noisy quantile for each row of counts."""
-        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
-        return as_array(centers + scales * self.unit_noise(guarantee).draw(rng, centers.shape))
-
-    def moments(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> Moments:
-        """Return the quantile of each row and the variance of its noise."""
-        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
-        return Moments(centers, self.unit_noise(guarantee).variance * scales**2)
-
-    def distances(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: float,
-    ) -> FloatArray:
-        """Return the expected distance of each row's noisy quantile from the truth."""
-        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
-        return self.unit_noise(guarantee).absolute(centers - truth, scales)
-
-
 @dataclass(frozen=True)
-class GlobalQuantile(AdditiveQuantile):
+class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
     """A quantile plus Laplace noise for its global sensitivity, the width of the bounds.
 
     epsilon-DP under replace. The noise does not shrink as records are added, so it is rarely of
@@ -152,10 +105,9 @@ class GlobalQuantile(AdditiveQuantile):
         """Return the scale of the noise for so many records."""
         self.require_relation(guarantee)
         lower, upper = require_bounds(bounds, self.name)
-        if guarantee.epsilon == 0:
-            raise InvalidInput("Laplace noise needs epsilon > 0.")
         low, high = quantile_ranks(self.quantile, records)
-        return (upper - lower) * (1.0 if low == high else 0.5) / guarantee.epsilon
+        sensitivity = (upper - lower) * (1.0 if low == high else 0.5)
+        return calibrated_scale("laplace", guarantee, sensitivity)
 
     def centers_and_scales(
         self,
@@ -166,12 +118,11 @@ class GlobalQuantile(AdditiveQuantile):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the quantile of each row and the same scale for all rows of one size."""
         centers, sizes = row_quantiles(as_array(column.values), counts, self.quantile)
-        scales = {int(size): self.scale(guarantee, bounds, int(size)) for size in np.unique(sizes)}
-        return centers, as_array([scales[int(size)] for size in sizes])
+        return centers, by_size(lambda size: self.scale(guarantee, bounds, size), sizes)
 
 
 @dataclass(frozen=True)
-class SmoothQuantile(AdditiveQuantile):
+class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
     """A quantile plus noise for its smooth sensitivity, which depends on the records.
 
     Parameters

@@ -18,7 +18,7 @@ from omit._numeric import FloatArray, as_array, log_mix, log_unmix
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, NoNoiseNeeded, Relation
 from omit.omissions.base import Omission
 from omit.omissions.drawing import kept_by_number
 
@@ -120,6 +120,15 @@ class _UniformSampling(Omission):
     def slope_at_zero(self) -> float:
         """The rate."""
         return self.largest_keep_probability
+
+    def _base(self, epsilon: float, target: Guarantee, factor: float) -> Guarantee | NoNoiseNeeded:
+        """Return the base pair; none where the rate, which rounding is not to exceed, is enough.
+
+        Whatever is computed, the records of two neighbours give the same sample unless the one
+        that differs is drawn: the release is (0, rate)-DP without any noise.
+        """
+        rate = self.largest_keep_probability
+        return super()._base(epsilon, target, rate if target.delta >= rate else factor)
 
 
 @dataclass(frozen=True, init=False)

@@ -7,14 +7,13 @@ saw *which* entries were drawn. That is an upper bound on the curve of the sampl
 not knowing the draw can only hurt the adversary.
 
 The average is taken exactly where the draws are few, bracketed by steps where the curve is known to
-rise with the number of known entries, and else estimated with an interval that holds for any number
-of draws (Maurer and Pontil 2009).
+rise with the number of known entries, and else estimated with an interval (`draws`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -26,6 +25,7 @@ from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.binomial import RELATIVE_ERROR, one_less, one_more
 from omit.statistical.distribution import Distribution, checked_entries, property_probability
+from omit.statistical.draws import CONFIDENCE, expected_over_draws
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.property import describe
 from omit.statistical.sums import sum_curve_of_groups
@@ -34,8 +34,6 @@ Average: TypeAlias = Literal["exact", "threshold", "published"]
 
 # More curves than this are not computed one by one.
 _MOST_STEPS = 300
-_MOST_COMPOSITIONS = 5_000
-CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True)
@@ -318,85 +316,3 @@ def sampled_groups_curve(
     return curve_of(
         epsilons, share * np.max(lows, axis=0), share * np.max(highs, axis=0), method, text
     )
-
-
-def expected_over_draws(
-    sizes: Sequence[int],
-    drawn: int,
-    delta: Callable[[tuple[int, ...]], tuple[FloatArray, FloatArray]],
-    width: int,
-    runs: int,
-    rng: np.random.Generator | None,
-) -> tuple[FloatArray, FloatArray, bool]:
-    """Return bounds on the average of `delta` over draws from groups, and whether all were listed.
-
-    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1].
-    """
-    low, high = np.zeros(width), np.zeros(width)
-    if count_draws(sizes, drawn) <= _MOST_COMPOSITIONS:
-        for composition, weight in draws(sizes, drawn):
-            below, above = delta(composition)
-            low += weight * below
-            high += weight * above
-        return low, high, True
-    if rng is None:
-        raise InvalidInput(
-            "There are too many ways to draw from these groups to list them; give a random "
-            "generator (rng) to estimate the average."
-        )
-    samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
-    found = [delta(tuple(int(each) for each in row)) for row in samples]
-    below, _ = empirical_interval(np.array([each[0] for each in found]))
-    _, above = empirical_interval(np.array([each[1] for each in found]))
-    return below, above, False
-
-
-def count_draws(sizes: Sequence[int], drawn: int) -> int:
-    """Return an upper bound on how many compositions there are."""
-    ways = [min(size, drawn) + 1 for size in sizes if size > 0]
-    return math.prod(sorted(ways)[:-1]) if ways else 1
-
-
-def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield how many entries of each group a sample has, with multivariate hypergeometric odds.
-
-    Examples
-    --------
-    >>> [(each, round(weight, 3)) for each, weight in draws([1, 2], 2)]
-    [((0, 2), 0.333), ((1, 1), 0.667)]
-    """
-    total = math.comb(sum(sizes), drawn)
-
-    def extend(rest: Sequence[int], left: int) -> Iterator[tuple[tuple[int, ...], int]]:
-        if not rest:
-            if left == 0:
-                yield (), 1
-            return
-        for first in range(max(0, left - sum(rest[1:])), min(rest[0], left) + 1):
-            for others, ways in extend(rest[1:], left - first):
-                yield (first, *others), ways * math.comb(rest[0], first)
-
-    for composition, ways in extend(list(sizes), drawn):
-        # Whole numbers are divided exactly, however large.
-        yield composition, ways / total
-
-
-def empirical_interval(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
-    """Return an interval for the mean of draws in [0, 1], valid for any number of draws.
-
-    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`, or, if
-    several `intervals` have to hold together, at what leaves all of them that.
-
-    Examples
-    --------
-    >>> low, high = empirical_interval(np.full((1000, 1), 0.25))
-    >>> bool(low[0] < 0.25 < high[0]), round(float(high[0] - low[0]), 4)
-    (True, 0.028)
-    """
-    runs = len(values)
-    if runs < 2:
-        raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
-    mean = values.mean(axis=0)
-    level = math.log(4 * intervals / (1 - CONFIDENCE))
-    spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs) + 7 * level / (3 * (runs - 1))
-    return np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 1.0)

@@ -16,24 +16,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit.errors import InvalidInput, Refused
+from omit.errors import InvalidInput
 from omit.statistical.background import Population, curve_of, sampled_groups_curve
+from omit.statistical.binomial_mixture import left_out_delta
 from omit.statistical.composition import checked_blocks
 from omit.statistical.distribution import property_probability
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.property import describe, property_curve
-from omit.statistical.sampling import Template, left_out_delta
-
-Query: TypeAlias = Callable[[Any], float]
-
-# Random orders in which a query is tried on the same records.
-_ORDERS = 12
+from omit.statistical.symmetry import Query, require_symmetric
+from omit.statistical.template import Template
 
 
 @dataclass(frozen=True)
@@ -268,9 +265,7 @@ class Partition:
         >>> partition.answer([1, 1, 1, 1, 1, 1], [np.mean, np.sum], np.random.default_rng(0))
         (1.0, 3.0)
         """
-        data = np.asarray(records)
-        if len(data) != self.n:
-            raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
+        data = self._checked_records(records)
         if len(queries) != len(self.sizes):
             raise InvalidInput(
                 f"Expected one query for each of {len(self.sizes)} blocks, got {len(queries)}."
@@ -278,7 +273,7 @@ class Partition:
         template = self.draw(rng)
         blocks = [data[list(places)] for places in template.samples]
         for number, (query, block) in enumerate(zip(queries, blocks, strict=True), start=1):
-            _require_symmetric(query, data, block, number, rng)
+            require_symmetric(query, data, block, number, rng)
         return tuple(float(query(block)) for query, block in zip(queries, blocks, strict=True))
 
     def answer_adaptively(
@@ -297,15 +292,19 @@ class Partition:
         >>> Partition(6, (2, 2, 2)).answer_adaptively([0, 0, 0, 0, 0, 0], analyst, rng)
         (0.0, 0.0, 0.0)
         """
-        data = np.asarray(records)
-        if len(data) != self.n:
-            raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
+        data = self._checked_records(records)
         answers: tuple[float, ...] = ()
         for number, places in enumerate(self.draw(rng).samples, start=1):
             query, block = analyst(answers), data[list(places)]
-            _require_symmetric(query, data, block, number, rng)
+            require_symmetric(query, data, block, number, rng)
             answers = (*answers, float(query(block)))
         return answers
+
+    def _checked_records(self, records: Any) -> np.ndarray[Any, Any]:
+        data = np.asarray(records)
+        if len(data) != self.n:
+            raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
+        return data
 
     def _assumption(self, chances: Sequence[float]) -> str:
         kinds = sorted(set(chances))
@@ -339,52 +338,3 @@ def _show_sizes(sizes: Sequence[int]) -> str:
     if len(sizes) > 6:
         return f"{min(sizes):,} to {max(sizes):,} entries, {len(sizes):,} of them"
     return f"{', '.join(f'{size:,}' for size in sizes)} entries"
-
-
-def _require_symmetric(
-    query: Query,
-    records: np.ndarray[Any, Any],
-    block: np.ndarray[Any, Any],
-    number: int,
-    rng: np.random.Generator,
-) -> None:
-    """Refuse a query whose answer changes with the order of the records.
-
-    The order is tried on records, not on a proof: a query that passes is not thereby proved
-    symmetric, but one that weights records by their place does not pass. It is tried on the block
-    and on records as different as there are, because a block of equal records has one order.
-    """
-    tried = [block, _different(records, len(block), rng)]
-    for sample in tried:
-        answer = float(query(sample))
-        places = np.arange(len(sample))
-        orders = [places[::-1], *(np.roll(places, shift) for shift in (1, len(sample) // 2))]
-        # As often as a place needs to hold a record of another kind, almost surely.
-        orders += [rng.permutation(len(sample)) for _ in range(_ORDERS)]
-        for order in orders:
-            other = float(query(sample[order]))
-            if not math.isclose(answer, other, rel_tol=1e-9, abs_tol=1e-12):
-                raise Refused(
-                    f"Query {number} depends on the order of the records; a random partition needs "
-                    "symmetric queries, such as counts, sums, means and quantiles."
-                )
-
-
-def _different(
-    records: np.ndarray[Any, Any], size: int, rng: np.random.Generator
-) -> np.ndarray[Any, Any]:
-    """Return so many records, each kind about as often as any other, in random order."""
-    try:
-        _, kind = np.unique(records, axis=0 if records.ndim > 1 else None, return_inverse=True)
-    except TypeError:
-        # Records that cannot be sorted are taken as all different.
-        kind = np.arange(len(records))
-    kind = kind.reshape(-1)
-    shuffled = rng.permutation(len(records))
-    # The first of every kind, then the second of every kind, and so on.
-    order = shuffled[np.argsort(kind[shuffled], kind="stable")]
-    sorted_kind = kind[order]
-    begins = np.flatnonzero(np.diff(sorted_kind, prepend=-1))
-    turn = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-    chosen = order[np.argsort(turn, kind="stable")][:size]
-    return np.asarray(records[rng.permutation(chosen)])

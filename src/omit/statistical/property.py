@@ -19,8 +19,6 @@ from omit.errors import InvalidInput
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
-    LogMass,
-    half_line,
     require_continuous,
     show_noise,
     with_noise,
@@ -28,6 +26,7 @@ from omit.statistical.added_noise import (
 from omit.statistical.binomial import LARGEST_TRIALS, RELATIVE_ERROR, log_pmf, one_less, one_more
 from omit.statistical.distribution import Distribution, checked_entries, property_probability
 from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, two_directions
+from omit.statistical.half_line import LogMass, half_line
 from omit.statistical.sums import sum_curve_of_groups
 
 _DEEPEST = 780.0

@@ -8,9 +8,7 @@ is a distribution over templates. Two questions are answered about it:
 - the *secret* curve of the answer itself, where the template stays secret: never larger.
 
 For property queries on identical entries the secret curve has a closed form wherever the answer is
-a mixture of two neighbouring binomials: `alpha b(a-1) + beta b(a)` against the same with other
-weights. Its divergence at `epsilon` is `A` times that of `1 + X` from `X` at another epsilon,
-`ln(B / A)`.
+a mixture of two neighbouring binomials (`binomial_mixture`).
 """
 
 from __future__ import annotations
@@ -19,9 +17,8 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,61 +29,29 @@ from omit.errors import InvalidInput
 from omit.statistical.background import (
     checked_sample,
     curve_of,
-    empirical_interval,
     expected_delta,
     sampled_property_curve,
 )
-from omit.statistical.binomial import log_pmf, one_less, one_more
+from omit.statistical.binomial import log_pmf
+from omit.statistical.binomial_mixture import left_out_delta, mixture_delta
 from omit.statistical.distribution import checked_entries, property_probability
+from omit.statistical.draws import empirical_interval
 from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
-from omit.statistical.hockey import hockey_stick, shifted
-from omit.statistical.lattice import Part, lattice_sum
+from omit.statistical.hockey import hockey_stick
 from omit.statistical.property import describe
+from omit.statistical.repeated_draws import (
+    MOST_PROFILES,
+    count_profiles,
+    positive_binomial,
+    profiles,
+    repeated_delta,
+)
+from omit.statistical.template import Template
 
 _MOST_TEMPLATES = 10**6
-_MOST_PROFILES = 3_000
 _MOST_WORK = 5 * 10**7
 # Draws with replacement that are simulated, times the runs.
 _MOST_DRAWS = 10**8
-_FEW_UNITS = 8 * 2.0**-53
-
-
-@dataclass(frozen=True)
-class Template:
-    """Samples of a database, as sequences of places (Definition 3.1).
-
-    Examples
-    --------
-    >>> template = Template(((0, 2), (1,)))
-    >>> template.format, template.is_injective, template.apply("abc")
-    ((2, 1), True, (('a', 'c'), ('b',)))
-    """
-
-    samples: tuple[tuple[int, ...], ...]
-
-    @property
-    def format(self) -> tuple[int, ...]:
-        """The sizes of the samples."""
-        return tuple(len(sample) for sample in self.samples)
-
-    @property
-    def is_injective(self) -> bool:
-        """Whether no place is used twice."""
-        places = [place for sample in self.samples for place in sample]
-        return len(set(places)) == len(places)
-
-    def apply(self, records: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-        """Return the samples of these records.
-
-        Raises
-        ------
-        InvalidInput
-            If a place does not exist.
-        """
-        for place in itertools.chain.from_iterable(self.samples):
-            if not 0 <= place < len(records):
-                raise InvalidInput(f"There is no place {place} among {len(records)} records.")
-        return tuple(tuple(records[place] for place in sample) for sample in self.samples)
 
 
 class SamplingTechnique(ABC):
@@ -164,9 +129,8 @@ class WithoutReplacement(SamplingTechnique):
 
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
         """Return the exact curve: with probability `size / n` the critical entry counts."""
-        n, _ = checked_entries(n, 0)
-        p, size = property_probability(p), checked_sample("size", self.size, n)
-        epsilons = ascending_epsilons(epsilon)
+        n, _, p, epsilons = _checked(n, p, epsilon)
+        size = checked_sample("size", self.size, n)
         low, high = left_out_delta(n, size, p, epsilons)
         return curve_of(epsilons, low, high, "exact", f"{describe(n, p)}; {self}, in secret")
 
@@ -213,9 +177,7 @@ class Poisson(SamplingTechnique):
         rng: np.random.Generator | None = None,
     ) -> PrivacyCurve:
         """Return `rate` times the average curve over the number of unknown entries drawn."""
-        n, known = checked_entries(n, known)
-        p = property_probability(p)
-        epsilons = ascending_epsilons(epsilon)
+        n, known, p, epsilons = _checked(n, p, epsilon, known)
         others = n - 1 - known
         counts, weights = _binomial_window(others, self.rate)
         low, high = expected_delta(counts, weights, p, epsilons)
@@ -230,9 +192,7 @@ class Poisson(SamplingTechnique):
 
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
         """Return the exact curve: the others count with probability `rate p` each."""
-        n, _ = checked_entries(n, 0)
-        p = property_probability(p)
-        epsilons = ascending_epsilons(epsilon)
+        n, _, p, epsilons = _checked(n, p, epsilon)
         chance = property_probability(self.rate * p, "rate * p")
         low, high = mixture_delta(n - 1, chance, self.rate, (0.0, 1 - self.rate), epsilons)
         return curve_of(epsilons, low, high, "exact", f"{describe(n, p)}; {self}, in secret")
@@ -285,15 +245,13 @@ class WithReplacement(SamplingTechnique):
         InvalidInput
             If the ways to draw are too many to list and no `rng` is given.
         """
-        n, known = checked_entries(n, known)
-        p = property_probability(p)
-        epsilons = ascending_epsilons(epsilon)
+        n, known, p, epsilons = _checked(n, p, epsilon, known)
         text = f"{describe(n, p, known)}; {self}"
         others = n - 1 - known
-        if known == 0 and _count_profiles(self.size) <= _MOST_PROFILES:
+        if known == 0 and count_profiles(self.size) <= MOST_PROFILES:
             total = np.zeros(len(epsilons))
-            for own, profile, weight in _profiles(n, self.size):
-                total += weight * _repeated_delta(own, profile, p, epsilons)
+            for own, profile, weight in profiles(n, self.size):
+                total += weight * repeated_delta(own, profile, p, epsilons)
             return curve_of(epsilons, total, total, "exact", text)
         if rng is None:
             raise InvalidInput(
@@ -308,11 +266,11 @@ class WithReplacement(SamplingTechnique):
         drawn = 1 - (1 - 1 / n) ** self.size
         found = []
         for _ in range(runs):
-            own = _positive_binomial(self.size, 1 / n, rng)
+            own = positive_binomial(self.size, 1 / n, rng)
             # Draws of known entries change nothing but how many others are drawn.
             left = int(rng.binomial(self.size - own, others / (n - 1))) if n > 1 else 0
             times = np.bincount(rng.integers(others, size=left)) if others else np.zeros(0, int)
-            found.append(_repeated_delta(own, Counter(times[times > 0].tolist()), p, epsilons))
+            found.append(repeated_delta(own, Counter(times[times > 0].tolist()), p, epsilons))
         low, high = empirical_interval(np.array(found))
         return curve_of(epsilons, drawn * low, drawn * high, "simulated", text)
 
@@ -324,9 +282,7 @@ class WithReplacement(SamplingTechnique):
         InvalidInput
             If `n * size` is above fifty million.
         """
-        n, _ = checked_entries(n, 0)
-        p = property_probability(p)
-        epsilons = ascending_epsilons(epsilon)
+        n, _, p, epsilons = _checked(n, p, epsilon)
         ones, weights = _binomial_window(n - 1, p)
         if len(ones) * (self.size + 1) > _MOST_WORK:
             raise InvalidInput(
@@ -352,47 +308,12 @@ class WithReplacement(SamplingTechnique):
         )
 
 
-def left_out_delta(
-    n: int, used: int, p: float, epsilon: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on delta of a count over a random `used` of `n` entries.
-
-    If the critical entry is left out, another has the property with probability `p` in its place.
-    """
-    out = (n - used) / n
-    return mixture_delta(used - 1, p, used / n, (out * p, out * (1 - p)), epsilon)
-
-
-def mixture_delta(
-    trials: int, p: float, share: float, common: tuple[float, float], epsilon: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on the larger divergence between two mixtures of `1 + X` and `X`, `X` binomial.
-
-    The critical entry counts with probability `share`; else the answer is `1 + X` or `X` with the
-    weights `common`, whatever the entry is. So `P - e^epsilon Q = A b(a-1) - B b(a)` with
-    `A = share - (e^epsilon - 1) common[0]` and `B = e^epsilon share + (e^epsilon - 1) common[1]`.
-    The positive part is `A` times that of `1 + X` from `X` at `ln(B / A)`, and zero if `A <= 0`.
-    Where the difference `A` loses digits, the bounds part.
-
-    Examples
-    --------
-    >>> mixture_delta(3, 0.5, 1.0, (0.0, 0.0), np.array([0.0]))
-    (array([0.375]), array([0.375]))
-    """
-    grow = np.exp(np.minimum(epsilon, 700.0))
-    excess = np.expm1(np.minimum(epsilon, 700.0))
-    lows: list[FloatArray] = []
-    highs: list[FloatArray] = []
-    for divergence, (one, zero) in ((one_more, common), (one_less, common[::-1])):
-        A, B = share - excess * one, grow * share + excess * zero
-        # Each weight was rounded, and so were both terms.
-        wrong = _FEW_UNITS * (share + excess * one) if one else 0.0
-        for bounds, weight in ((lows, A - wrong), (highs, A + wrong)):
-            some = weight > 0
-            inner = np.where(some, np.log(B / np.where(some, weight, B)), 0.0)
-            value = weight * divergence(trials, p, np.maximum(inner, 0.0))
-            bounds.append(np.where(some, value, 0.0))
-    return np.maximum(*lows), np.maximum(*highs)
+def _checked(
+    n: int, p: float, epsilon: ArrayLike, known: int = 0
+) -> tuple[int, int, float, FloatArray]:
+    """Return entries, those known, the probability of the property and epsilons, or refuse them."""
+    n, known = checked_entries(n, known)
+    return n, known, property_probability(p), ascending_epsilons(epsilon)
 
 
 def _require_few(count: int) -> None:
@@ -419,68 +340,3 @@ def _binomial_law(trials: int, p: float) -> FloatArray:
         law[trials if p else 0] = 1.0
         return law
     return np.exp(log_pmf(np.arange(trials + 1, dtype=np.int64), trials, p))
-
-
-def _positive_binomial(trials: int, p: float, rng: np.random.Generator) -> int:
-    """Return a binomial number, given that it is not zero: by its first success."""
-    level = rng.random() * -math.expm1(trials * math.log1p(-p)) if p < 1 else 0.0
-    first = min(math.floor(math.log1p(-level) / math.log1p(-p)), trials - 1) if p < 1 else 0
-    return 1 + int(rng.binomial(trials - 1 - first, p))
-
-
-def _repeated_delta(
-    own: int, profile: Mapping[int, int], p: float, epsilon: FloatArray
-) -> FloatArray:
-    """Return the curve given that the critical entry counts `own` times.
-
-    `profile` says how many others count once, twice and so on.
-    """
-    if own == 0:
-        return np.zeros(len(epsilon))
-    parts = [
-        Part(np.array([0, times]), np.array([1 - p, p]), count)
-        for times, count in profile.items()
-        if count
-    ]
-    if not parts:
-        return np.ones(len(epsilon))
-    found = lattice_sum(parts)
-    both = [hockey_stick(*shifted(mass, own), epsilon) for mass in (found.mass, found.mass[::-1])]
-    error = (1 + np.exp(np.minimum(epsilon, 700.0))) * found.total_error
-    return np.minimum(np.maximum(*both) + error, 1.0)
-
-
-def _partitions(total: int, largest: int) -> Iterator[Counter[int]]:
-    if total == 0:
-        yield Counter()
-        return
-    for first in range(min(total, largest), 0, -1):
-        for rest in _partitions(total - first, first):
-            yield rest + Counter({first: 1})
-
-
-def _count_profiles(size: int) -> int:
-    """Return how many profiles there are of `size` draws: partitions of every number up to it."""
-    ways = [1] + [0] * size
-    for part in range(1, size + 1):
-        for total in range(part, size + 1):
-            ways[total] += ways[total - part]
-        if ways[-1] > _MOST_PROFILES:
-            return ways[-1]
-    return sum(ways)
-
-
-def _profiles(n: int, size: int) -> Iterator[tuple[int, Counter[int], float]]:
-    """Yield how often the critical entry is drawn, how many others how often, and how likely."""
-    for own in range(size + 1):
-        left = size - own
-        for profile in _partitions(left, left):
-            different = sum(profile.values())
-            if different > n - 1:
-                continue
-            ways = math.comb(size, own) * math.factorial(left) * math.perm(n - 1, different)
-            alike = math.prod(
-                math.factorial(times) ** count * math.factorial(count)
-                for times, count in profile.items()
-            )
-            yield own, profile, ways // alike / n**size

@@ -25,8 +25,6 @@ from omit.mechanisms.noise import Noise
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
-    LogMass,
-    half_line,
     require_continuous,
     show_noise,
     trapezoid,
@@ -40,6 +38,7 @@ from omit.statistical.guarantee import (
     ascending_epsilons,
     two_directions,
 )
+from omit.statistical.half_line import LogMass, half_line
 from omit.statistical.hockey import by_threshold, envelope, hockey_stick, shifted
 from omit.statistical.lattice import LatticeSum, Part, lattice_sum
 
@@ -315,32 +314,9 @@ def _any_pair(
 
     if not every_shift:
         largest = int(places[-1])
-        upper, lower = zip(
-            *(
-                (divergence(mass, largest, True), divergence(mass, largest, False))
-                for mass in facing
-            ),
-            strict=True,
-        )
-        bound = two_directions(
-            epsilon,
-            upper[0][0],
-            upper[1][0],
-            np.maximum(upper[0][1], upper[1][1]),
-            assumption,
-            pairs=_extreme_pairs(critical),
-            method="upper bound",
-        )
-        attained = np.maximum(lower[0][0] - lower[0][1], lower[1][0] - lower[1][1])
-        return PrivacyCurve(
-            epsilon,
-            bound.delta,
-            np.maximum(attained, 0.0),
-            bound.pairs,
-            "upper bound",
-            assumption,
-            bound.directions,
-        )
+        upper = [divergence(mass, largest, True) for mass in facing]
+        lower = [divergence(mass, largest, False) for mass in facing]
+        return _envelope_curve(epsilon, upper, lower, _extreme_pairs(critical), assumption)
     best = np.full(len(epsilon), -1.0)
     best_error = np.zeros(len(epsilon))
     pairs: list[Pair] = [_extreme_pairs(critical)[0]] * len(epsilon)
@@ -363,4 +339,36 @@ def _any_pair(
         tuple(pairs),
         "upper bound" if continuous else "exact",
         assumption,
+    )
+
+
+def _envelope_curve(
+    epsilon: FloatArray,
+    upper: Sequence[tuple[FloatArray, FloatArray]],
+    lower: Sequence[tuple[FloatArray, FloatArray]],
+    pairs: tuple[Pair, Pair],
+    assumption: str,
+) -> PrivacyCurve:
+    """Return the curve between envelopes of all pairs and what the extreme pair attains.
+
+    Each is a divergence and its error, in both directions.
+    """
+    bound = two_directions(
+        epsilon,
+        upper[0][0],
+        upper[1][0],
+        np.maximum(upper[0][1], upper[1][1]),
+        assumption,
+        pairs=pairs,
+        method="upper bound",
+    )
+    attained = np.maximum(lower[0][0] - lower[0][1], lower[1][0] - lower[1][1])
+    return PrivacyCurve(
+        epsilon,
+        bound.delta,
+        np.maximum(attained, 0.0),
+        bound.pairs,
+        "upper bound",
+        assumption,
+        bound.directions,
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -19,300 +17,32 @@ from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 from omit.utility.compare_points import compared_losses
+from omit.utility.comparison import NOT_PRIVATE, WARNING, Comparison, Row, Standing, private_notes
+from omit.utility.comparison_table import NUMERIC, interval, table_cells, table_headings
 from omit.utility.error import Error
 from omit.utility.expected import (
     Method,
     base_guarantee,
     expected_error,
-    needs_no_noise,
     require_fit,
 )
-from omit.utility.sampled_from import sampled_from_notes, target_on_sample
+from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 from omit.utility.simulated_points import Interval, MeasuredOn
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-Standing = Literal["baseline", "better", "worse", "undecided", "unattainable"]
-
-NUMERIC = frozenset({"mechanism's ε", "error", "ratio"})
-"""The headings of columns that hold numbers."""
-
-_UNBEATEN = "nothing tested beats using all records"
-
-WARNING = "Computed from confidential data and not private: for the curator's eyes only."
-SKEWED = (
-    "The errors of the samples are strongly skewed, so that the interval may cover the truth less "
-    "often than 95 % and the standing may be wrong; more runs help"
-)
-NO_NOISE = (
-    "Where no noise is needed, delta is at least the chance of a record to be kept: such a delta "
-    "allows publishing the raw records of a few people, and protects none of those who are kept."
-)
-NOT_PRIVATE = (
-    "This mechanism is NOT private: its noise has no guarantee, whatever epsilon and delta say; it "
-    "is for comparing with what was published, never for a release."
-)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One way to leave records out, and what it costs.
-
-    `ratio` is the expected error divided by that without omission. `standing` follows from the
-    intervals of both, or from `difference`, the error less that without omission, where both were
-    simulated with the same random numbers.
-    """
-
-    omission: Omission
-    base: Guarantee | None
-    error: Error | None
-    ratio: float | None
-    standing: Standing
-    reason: str | None = None
-    difference: Interval | None = None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """No omission against each omission, at the same guarantee.
-
-    Prints as a table, shows itself in a notebook, and becomes a data frame or JSON.
-    """
-
-    data: Column | Points
-    mechanism: Mechanism | Clustering
-    target: Guarantee
-    rows: tuple[Row, ...]
-    noise_reduction: bool = True
-    rows_per_person: int = 1
-    other_truth: bool = False
-    measured_on: MeasuredOn = "all"
-    sampled_from: int | None = None
-
-    @property
-    def baseline(self) -> Error:
-        """The error without omission."""
-        error = self.rows[0].error
-        assert error is not None
-        return error
-
-    @property
-    def verdict(self) -> str:
-        """One sentence that follows from the intervals."""
-        tested = [row for row in self.rows[1:] if row.error is not None]
-        if self.measured_on == "kept-sum":
-            return (
-                "A sum over the records that were kept shrinks with their number: it does not tell "
-                "whether leaving records out helps."
-            )
-        setting = self._setting()
-        if len(self.rows) == 1:
-            return f"{setting} no omission was tested."
-        if not tested:
-            return f"{setting} none of the omissions can reach the guarantee."
-        if self.rows[0].ratio is None:
-            return f"{setting} using all records gives no error that could be seen: {_UNBEATEN}."
-        # What surely beats all records comes before what might, and that before what does not.
-        order: dict[Standing, int] = {"better": 0, "undecided": 1}
-        best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
-        name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
-        effect = f"{setting} {name} multiplies the expected error by {_ratio(best)}"
-        if best.standing == "better":
-            return f"{effect}: it beats using all records."
-        if best.standing == "undecided":
-            return f"{effect}, which cannot be told apart from using all records."
-        return f"{effect}; {_UNBEATEN}."
-
-    @property
-    def promise(self) -> str:
-        """The guarantee of the releases, or that there is none."""
-        if self.mechanism.private:
-            return str(self.target)
-        return f"noise as if for {self.target}, NOT private"
-
-    def _setting(self) -> str:
-        """Return what the verdict holds for, up to its comma or colon."""
-        whom = ""
-        if self.rows_per_person > 1:
-            whom += f" for a person with up to {self.rows_per_person} records"
-        if self.sampled_from is not None:
-            whom += f" for the population of {self.sampled_from:,}"
-        if not self.mechanism.private:
-            return f"With noise as if for {self.target}{whom}, NOT private:"
-        if not self.noise_reduction:
-            return f"With a mechanism that is {self.target} by itself{whom},"
-        return f"At {self.target}{whom},"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What must be said beside the numbers."""
-        reasons: dict[str, list[str]] = {}
-        for row in self.rows:
-            if row.error is not None and row.error.reason is not None:
-                reasons.setdefault(row.error.reason, []).append(str(row.omission))
-        simulated = [
-            f"Simulated, because {reason}: {', '.join(names)}." for reason, names in reasons.items()
-        ]
-        skewed = [str(row.omission) for row in self.rows if row.error and row.error.skewed]
-        if skewed:
-            simulated.append(f"{SKEWED}: {', '.join(skewed)}.")
-        weaker: tuple[str, ...] = ()
-        if not self.noise_reduction:
-            weaker = ("The guarantee is that of the mechanism alone; releases differ in privacy.",)
-        raw: tuple[str, ...] = ()
-        bare = any(row.base is not None and needs_no_noise(row.base) for row in self.rows)
-        if bare and self.target.delta > 0:
-            raw = (NO_NOISE,)
-        sampled: tuple[str, ...] = ()
-        if self.sampled_from is not None:
-            each = self.target.per_row(self.rows_per_person)
-            sampled = sampled_from_notes(
-                each, self.data.size, self.sampled_from, self.rows_per_person
-            )
-        return (
-            *private_notes(self.mechanism),
-            *self.data.notes,
-            *sampled,
-            *raw,
-            *self._own_notes(),
-            *weaker,
-            *simulated,
-            WARNING,
-        )
-
-    def _own_notes(self) -> tuple[str, ...]:
-        """Return what is to say about this statistic on these data."""
-        if isinstance(self.data, Points) and isinstance(self.mechanism, Clustering):
-            return self._notes_on_runs(self.data, self.mechanism)
-        if self.mechanism.statistic != "mode" or self.other_truth or isinstance(self.data, Points):
-            return ()
-        modes = self.data.modes
-        if len(modes) == 1:
-            return ()
-        return (f"{len(modes)} values share the largest count; each of them counts as right.",)
-
-    def _notes_on_runs(self, points: Points, mechanism: Clustering) -> tuple[str, ...]:
-        base = self.rows[0].base
-        assert base is not None
-        counts = [row.error.runs or 0 for row in self.rows if row.error is not None]
-        often = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
-        compared = (
-            f"Simulated with {often} runs; standings compare runs one by one, with the same random "
-            "numbers in each."
-        )
-        where: tuple[str, ...] = ()
-        if self.measured_on != "all":
-            what = "Summed over" if self.measured_on == "kept-sum" else "Averaged over"
-            where = (f"{what} the records that were kept only.",)
-        return (*mechanism.notes(points, base), *where, compared)
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return one dictionary for each row."""
-        return [self._record(row) for row in self.rows]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
-        return {
-            "target": {
-                "epsilon": self.target.epsilon,
-                "delta": self.target.delta,
-                "neighbours": str(self.target.neighbours),
-                "rows_per_person": self.rows_per_person,
-            },
-            "private": self.mechanism.private,
-            "data": self.data.name,
-            "records": self.data.size,
-            "noise_reduction": self.noise_reduction,
-            "measured_on": self.measured_on,
-            "sampled_from": self.sampled_from,
-            "rows": self.to_records(),
-            "verdict": self.verdict,
-            "notes": list(self.notes),
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the rows as a pandas data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_records())
-
-    def summary(self) -> str:
-        """Return the table and the verdict as plain text."""
-        cells = [table_headings(self.rows), *table_cells(self.rows)]
-        widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in cells
-        ]
-        title = f"{self.mechanism} of {self.data.name}, {self.promise}"
-        return "\n".join([title, *lines, "", self.verdict, *self.notes])
-
-    def plot(self) -> Figure:
-        """Return a picture of the rows: errors with intervals, a line at that of all records."""
-        from omit.utility.comparison_plot import comparison_figure
-
-        return comparison_figure(
-            f"{self.mechanism} of {self.data.name}, {self.promise}",
-            [cells[0] for cells in table_cells(self.rows)],
-            [row.error for row in self.rows],
-            self.mechanism.metric,
-            self.mechanism.unit,
-        )
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        keys = ("omission", "base_epsilon", "error", "low", "high", "ratio", "method")
-        head = "".join(f"<th>{escape(key)}</th>" for key in keys)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(record[key]))}</td>" for key in keys) + "</tr>"
-            for record in self.to_records()
-        )
-        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
-        return (
-            f"<p><b>{escape(str(self.mechanism))} of {escape(self.data.name)}</b>, "
-            f"{escape(self.baseline.metric)} in {escape(self.baseline.unit)}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{escape(self.verdict)}</p>{notes}"
-        )
-
-    def _record(self, row: Row) -> dict[str, Any]:
-        error, parts = row.error, row.error.parts if row.error is not None else None
-        base = None if row.base is None or needs_no_noise(row.base) else row.base
-        return {
-            "omission": str(row.omission),
-            "statistic": self.mechanism.statistic,
-            "mechanism": str(self.mechanism),
-            "private": self.mechanism.private,
-            "base_epsilon": base.epsilon if base is not None else None,
-            "base_delta": base.delta if base is not None else None,
-            "no_noise": row.base is not None and base is None,
-            "error": error.value if error is not None else None,
-            "low": error.low if error is not None else None,
-            "high": _finite(error.high) if error is not None else None,
-            "method": error.method if error is not None else "unattainable",
-            "ratio": row.ratio,
-            "difference": None if row.difference is None else row.difference.value,
-            "difference_low": None if row.difference is None else _finite(row.difference.low),
-            "difference_high": None if row.difference is None else _finite(row.difference.high),
-            "runs": error.runs if error is not None else None,
-            "standing": row.standing,
-            "metric": self.mechanism.metric,
-            "unit": self.mechanism.unit,
-            "median": error.median if error is not None else None,
-            "quantile_90": error.quantile_90 if error is not None else None,
-            "by_omission": parts.omission if parts is not None else None,
-            "by_noise": parts.noise if parts is not None else None,
-            "bias": parts.bias if parts is not None else None,
-            "skewed": error is not None and error.skewed,
-            "reason": row.reason or (error.reason if error is not None else None),
-        }
+# All that users of comparisons need comes from here.
+__all__ = [
+    "NOT_PRIVATE",
+    "NUMERIC",
+    "WARNING",
+    "Comparison",
+    "Row",
+    "compare",
+    "interval",
+    "private_notes",
+    "table_cells",
+    "table_headings",
+]
 
 
 def compare(
@@ -392,23 +122,20 @@ def compare(
         )
         rows = _point_rows(settings, found)
     else:
-        rows = []
-        for row in settings:
-            if row.base is None:
-                rows.append(row)
-                continue
-            error = expected_error(
+        rows = _column_rows(
+            settings,
+            lambda omission: expected_error(
                 data,
                 mechanism,
                 each,
-                row.omission,
+                omission,
                 method,
                 truth=truth,
                 noise_reduction=noise_reduction,
                 runs=runs,
                 rng=np.random.default_rng(seed),
-            )
-            rows.append(_standing(row.omission, row.base, error, rows[0].error if rows else None))
+            ),
+        )
     return Comparison(
         data,
         mechanism,
@@ -422,11 +149,6 @@ def compare(
     )
 
 
-def private_notes(mechanism: Mechanism | Clustering) -> tuple[str, ...]:
-    """Return the note that a mechanism without a guarantee needs."""
-    return () if mechanism.private else (NOT_PRIVATE,)
-
-
 def _setting(omission: Omission, guarantee: Guarantee, noise_reduction: bool) -> Row:
     """Return a row that knows the guarantee of its mechanism, or why there is none."""
     try:
@@ -434,6 +156,18 @@ def _setting(omission: Omission, guarantee: Guarantee, noise_reduction: bool) ->
     except Unattainable as reason:
         return Row(omission, None, None, None, "unattainable", str(reason))
     return Row(omission, base, None, None, "undecided")
+
+
+def _column_rows(settings: list[Row], error_of: Callable[[Omission], Error]) -> list[Row]:
+    """Return the rows of a column's statistic, judged by their intervals."""
+    rows: list[Row] = []
+    for row in settings:
+        if row.base is None:
+            rows.append(row)
+            continue
+        error = error_of(row.omission)
+        rows.append(_standing(row.omission, row.base, error, rows[0].error if rows else None))
+    return rows
 
 
 def _point_rows(settings: list[Row], found: Iterator[tuple[Error, Interval]]) -> list[Row]:
@@ -477,91 +211,3 @@ def _standing(omission: Omission, base: Guarantee, error: Error, baseline: Error
 def _is_positive(error: Error) -> bool:
     """Tell whether an error is more than numerical precision."""
     return error.low > 0 or (error.method == "simulated" and error.value > 0)
-
-
-def interval(error: Error) -> str:
-    """Return the interval of a simulated error, or how exact an exact one is."""
-    if error.method == "exact":
-        return "exact"
-    return f"{_quantity(error.low, error.unit)} to {_quantity(error.high, error.unit)}"
-
-
-def _quantity(value: float, unit: str) -> str:
-    return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
-
-
-def _epsilon(base: Guarantee) -> str:
-    if needs_no_noise(base):
-        return "no noise"
-    epsilon = base.epsilon
-    return f"{epsilon:.4f}" if epsilon >= 1e-3 else f"{epsilon:.4g}"
-
-
-def _factor(ratio: float | None, exact: bool = True) -> str:
-    """Return a ratio to three digits, without powers of ten where a person can read it."""
-    if ratio is None:
-        return ""
-    rounded = float(f"{ratio:.3g}")
-    if rounded == 1 and ratio != 1:
-        return f"{ratio:.8g}" if exact else f"{ratio:.4f}"
-    return f"{rounded:,.0f}" if 100 <= rounded < 1e7 else f"{rounded:g}"
-
-
-def _ratio(row: Row) -> str:
-    return _factor(row.ratio, row.error is not None and row.error.method == "exact")
-
-
-def _finite(value: float) -> float | None:
-    """Return a number that JSON can hold, or None."""
-    return value if math.isfinite(value) else None
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def table_headings(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the headings of a table for people, with differences where rows have them."""
-    compared = any(row.difference is not None for row in rows)
-    differences = ("difference, 95 % interval",) if compared else ()
-    return (
-        "omission",
-        "mechanism's ε",
-        "error",
-        "95 % interval",
-        *differences,
-        "ratio",
-        "standing",
-    )
-
-
-def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return what a table for people shows of each row."""
-    compared = any(row.difference is not None for row in rows)
-    cells: list[tuple[str, ...]] = []
-    for row in rows:
-        name = str(row.omission).replace(" suppression with", "")
-        if row.error is None or row.base is None:
-            cells.append((name, "unattainable", *[""] * (len(table_headings(rows)) - 2)))
-            continue
-        differences = (_difference(row.difference),) if compared else ()
-        cells.append(
-            (
-                name,
-                _epsilon(row.base),
-                _quantity(row.error.value, row.error.unit),
-                interval(row.error),
-                *differences,
-                _ratio(row),
-                row.standing,
-            )
-        )
-    return cells
-
-
-def _difference(difference: Interval | None) -> str:
-    if difference is None:
-        return ""
-    return f"{difference.low:+.2g} to {difference.high:+.2g}"

@@ -210,7 +210,8 @@ def _(
     tolerance: float = 1e-9,
     details: bool = True,
 ) -> Error:
-    from omit.utility.exact_mean import NoExactMean, mean_error
+    from omit.utility.exact_mean import mean_error
+    from omit.utility.mean_setting import NoExactMean
 
     if column.bounds is None:
         raise InvalidInput("The mean needs a column of numbers with declared bounds.")

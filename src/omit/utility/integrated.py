@@ -9,7 +9,6 @@ the error of each is a formula: only the records are random, not the noise (Rao 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,15 +18,10 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import IntegrableMechanism
+from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism
 from omit.mechanisms.known_size_mean import KnownSizeMean
 from omit.mechanisms.order import quantile_ranks
-from omit.mechanisms.quantile import (
-    AdditiveQuantile,
-    GlobalQuantile,
-    QuantileMechanism,
-    row_quantiles,
-)
+from omit.mechanisms.quantile import GlobalQuantile, QuantileMechanism, row_quantiles
 from omit.omissions.base import Omission
 from omit.omissions.sampling import FixedSizeSampling, NoOmission
 from omit.utility.error import Error, Parts
@@ -38,11 +32,8 @@ from omit.utility.order_sampling import (
     sampled_mean,
     sampled_quantile,
 )
+from omit.utility.simulated import NORMAL, drawn_counts
 
-# Counts held at a time.
-_TABLE = 2_000_000
-# The 97.5 % quantile of the normal distribution.
-_NORMAL = 1.959963984540054
 # What rounding can do to a sum over all records, relative to the result.
 _ROUNDING = 1e-9
 # Beyond, the probabilities of all ranks would not fit into memory with ease.
@@ -114,42 +105,23 @@ def integrated_error(
     """Return the mean error of drawn samples, each integrated over its noise, and its interval."""
     runs = _validate.positive_integer("runs", runs)
     bounds = None if column.bounds is None else omission.restrict(column.bounds)
-    parts = None
-    sampled = sampling_moments(mechanism, column, omission)
-    exact = 0.0
+    parts, exact = None, 0.0
     if mechanism.measure == "squared":
-        means, variances, statistics = (
-            np.concatenate(each)
-            for each in zip(
-                *(
-                    _row_moments(column, mechanism, base, bounds, counts)
-                    for counts in _chunks(column, omission, runs, rng)
-                ),
-                strict=True,
-            )
+        drawn, exact, parts = _squared_errors(
+            column, mechanism, base, omission, bounds, truth, runs, rng
         )
-        drawn = (means - truth) ** 2 + variances
-        answered = SampledMoments(float(means.mean()), float(means.var()))
-        if sampled is not None:
-            # The error of the bare statistic is known, so only what noise adds has to be estimated.
-            added = drawn - (statistics - truth) ** 2
-            if added.std() < drawn.std():
-                drawn, exact = added, (sampled.mean - truth) ** 2 + sampled.variance
-            if isinstance(mechanism, KnownSizeMean | AdditiveQuantile):
-                answered = sampled
-        parts = Parts(answered.variance, float(variances.mean()), answered.mean - truth)
     else:
         drawn = np.concatenate(
             [
                 mechanism.expected_errors(column, counts, bounds, base, truth)
-                for counts in _chunks(column, omission, runs, rng)
+                for counts in drawn_counts(column, omission, runs, rng)
             ]
         )
     value = exact + float(drawn.mean())
     _require_finite(value, base)
     margin = math.inf
     if runs > 1:
-        margin = _NORMAL * float(drawn.std(ddof=1)) / math.sqrt(runs)
+        margin = NORMAL * float(drawn.std(ddof=1)) / math.sqrt(runs)
         margin += _ROUNDING * value
     return Error(
         value,
@@ -163,6 +135,41 @@ def integrated_error(
         parts=parts,
         skewed=_is_skewed(drawn),
     )
+
+
+def _squared_errors(
+    column: Column,
+    mechanism: IntegrableMechanism,
+    base: Guarantee,
+    omission: Omission,
+    bounds: tuple[float, float] | None,
+    truth: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, float, Parts]:
+    """Return what each run adds to an exact part of the error, that part, and what makes it up."""
+    exact = 0.0
+    sampled = sampling_moments(mechanism, column, omission)
+    means, variances, statistics = (
+        np.concatenate(each)
+        for each in zip(
+            *(
+                _row_moments(column, mechanism, base, bounds, counts)
+                for counts in drawn_counts(column, omission, runs, rng)
+            ),
+            strict=True,
+        )
+    )
+    drawn = as_array((means - truth) ** 2 + variances)
+    answered = SampledMoments(float(means.mean()), float(means.var()))
+    if sampled is not None:
+        # The error of the bare statistic is known, so only what noise adds has to be estimated.
+        added = drawn - (statistics - truth) ** 2
+        if added.std() < drawn.std():
+            drawn, exact = added, (sampled.mean - truth) ** 2 + sampled.variance
+        if isinstance(mechanism, AdditiveMechanism):
+            answered = sampled
+    return drawn, exact, Parts(answered.variance, float(variances.mean()), answered.mean - truth)
 
 
 def _is_skewed(drawn: FloatArray) -> bool:
@@ -199,15 +206,6 @@ def _keeps_all(omission: Omission) -> bool:
     return isinstance(omission, FixedSizeSampling) and omission.size == omission.population
 
 
-def _chunks(
-    column: Column, omission: Omission, runs: int, rng: np.random.Generator
-) -> Iterator[Counts]:
-    """Yield the counts of so many draws, as many at a time as memory should hold."""
-    at_a_time = max(1, min(runs, _TABLE // len(column.counts)))
-    for start in range(0, runs, at_a_time):
-        yield omission.draw_counts(column, min(at_a_time, runs - start), rng)
-
-
 def _row_moments(
     column: Column,
     mechanism: IntegrableMechanism,
@@ -218,7 +216,7 @@ def _row_moments(
     """Return the mean and the variance of each row's answer, and its statistic without noise."""
     means, variances = mechanism.moments(column, counts, bounds, base)
     statistics = means
-    if isinstance(mechanism, QuantileMechanism) and not isinstance(mechanism, AdditiveQuantile):
+    if isinstance(mechanism, QuantileMechanism) and not isinstance(mechanism, AdditiveMechanism):
         statistics = row_quantiles(as_array(column.values), counts, mechanism.quantile)[0]
     return means, variances, statistics
 

@@ -16,16 +16,15 @@ from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import ADD_REMOVE, Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
-from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.integrable import IntegrableMechanism
-from omit.mechanisms.quantile import QuantileMechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
+from omit.utility.averaging import averages_unlike_all
 from omit.utility.compare import Comparison, compare
 from omit.utility.error import Error
 from omit.utility.expected import Method, expected_error
-from omit.utility.optimal_rate import best_size
+from omit.utility.optimal_rate import BestSize, best_size, sizes_without_noise
 from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 
@@ -81,7 +80,7 @@ class Best:
         """Return how much of the gain is that of averaging two records."""
         comparison = self.comparison
         last = comparison.rows[-1]
-        if not _averages_unlike_all(comparison.data, comparison.mechanism, last.omission):
+        if not averages_unlike_all(comparison.data, comparison.mechanism, last.omission):
             return ""
         if last.standing != "better" or last.ratio is None:
             return ""
@@ -103,31 +102,21 @@ def _all_but_one(data: Column | Points) -> FixedSizeSampling:
     return FixedSizeSampling(size=data.size - 1, population=data.size)
 
 
-def _averages_unlike_all(
-    data: Column | Points, mechanism: Mechanism | Clustering, found: Omission
-) -> bool:
-    """Tell whether a sample's noise is for the mean of two records, and that of all for one."""
-    return (
-        isinstance(mechanism, QuantileMechanism)
-        and not isinstance(mechanism, ExponentialQuantile)
-        and mechanism.statistic == "median"
-        and isinstance(found, FixedSizeSampling)
-        and found.size % 2 == 0
-        and data.size % 2 == 1
-    )
-
-
-def default_candidates(neighbours: str = ADD_REMOVE, size: int = 0) -> Iterator[Omission]:
+def default_candidates(
+    neighbours: str = ADD_REMOVE, size: int = 0, delta: float = 0.0
+) -> Iterator[Omission]:
     """Yield the usual omissions under a relation: samples at every per cent, and outlier scores.
 
     Outlier scores, over a grid of (m, M), have a bound under add-remove only; under replace the
-    samples have a fixed size, of `size` records.
+    samples have a fixed size, of `size` records. The largest sample that `delta` lets out without
+    any noise is among them, if it has a record: errors jump there.
     """
+    bare = sizes_without_noise(size, delta)
     if neighbours != ADD_REMOVE:
-        for drawn in sorted({max(1, round(rate * size)) for rate in RATES}):
+        for drawn in sorted({*(max(1, round(rate * size)) for rate in RATES), *bare}):
             yield FixedSizeSampling(size=drawn, population=size)
         return
-    for rate in RATES:
+    for rate in sorted({*RATES, *([delta] if bare else [])}):
         yield PoissonSampling(rate=rate)
     for m in PROBABILITIES:
         for M in PROBABILITIES:
@@ -166,53 +155,27 @@ def best(
         If there is nothing to try that can reach the guarantee.
     """
     require_guarantee(guarantee)
-    smallest, tried, alike = math.inf, 0, ""
-    nearest: Omission | None = None
-    each = guarantee
+    nearest: Omission | None
+    each, alike = guarantee, ""
     if sampled_from is not None:
         each = target_on_sample(guarantee, data.size, sampled_from)
-    # The same random numbers for all that are tried tell them apart with fewer runs.
-    search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
     if (
         candidates is None
         and isinstance(data, Column)
         and isinstance(mechanism, IntegrableMechanism)
     ):
         found = best_size(data, mechanism, each, truth=truth, runs=runs, advance=advance)
-        candidates = ()
         nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
-        if found.smallest_alike < found.largest_alike:
-            parity = "odd" if found.size % 2 else "even"
-            alike = (
-                f"; of the {parity} sizes tried, those from {found.smallest_alike:,} to "
-                f"{found.largest_alike:,} cannot be told apart from it"
-            )
-    elif candidates is None:
-        candidates = default_candidates(guarantee.neighbours, data.size)
-    for omission in candidates:
-        suited = omission.suited_to(mechanism.statistic)
-        try:
-            error = expected_error(
-                data,
-                mechanism,
-                each,
-                suited,
-                truth=truth,
-                runs=search_runs,
-                tolerance=1e-7,
-                details=False,
-            )
-        except Unattainable:
-            error = None
-        tried += 1
-        advance()
-        if error is not None and error.value < smallest:
-            smallest, nearest = error.value, suited
+        alike = _sizes_alike(found)
+    else:
+        if candidates is None:
+            candidates = default_candidates(guarantee.neighbours, data.size, each.delta)
+        nearest, tried = _smallest_error(data, mechanism, each, candidates, truth, runs, advance)
     if nearest is None:
         raise InvalidInput("None of the omissions to try can reach the guarantee.")
     # What averaging gains is told apart from what sampling does.
     averaging: tuple[Omission, ...] = ()
-    if _averages_unlike_all(data, mechanism, nearest) and nearest != _all_but_one(data):
+    if averages_unlike_all(data, mechanism, nearest) and nearest != _all_but_one(data):
         averaging = (_all_but_one(data),)
     # Another seed than the one that chose it, so that luck is not judged by itself.
     comparison = compare(
@@ -228,6 +191,55 @@ def best(
     )
     beats = comparison.rows[1].standing == "better"
     return Best(nearest if beats else None, nearest, comparison, tried, alike)
+
+
+def _smallest_error(
+    data: Column | Points,
+    mechanism: Mechanism | Clustering,
+    guarantee: Guarantee,
+    candidates: Iterable[Omission],
+    truth: Any,
+    runs: int,
+    advance: Callable[[], None],
+) -> tuple[Omission | None, int]:
+    """Return the candidate with the smallest error, if any is attainable, and how many there were.
+
+    Clusterings are tried with few runs: the same random numbers tell candidates apart with these.
+    """
+    smallest, tried = math.inf, 0
+    nearest: Omission | None = None
+    search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
+    for omission in candidates:
+        suited = omission.suited_to(mechanism.statistic)
+        try:
+            error = expected_error(
+                data,
+                mechanism,
+                guarantee,
+                suited,
+                truth=truth,
+                runs=search_runs,
+                tolerance=1e-7,
+                details=False,
+            )
+        except Unattainable:
+            error = None
+        tried += 1
+        advance()
+        if error is not None and error.value < smallest:
+            smallest, nearest = error.value, suited
+    return nearest, tried
+
+
+def _sizes_alike(found: BestSize) -> str:
+    """Return which other sizes cannot be told apart from the best, in words."""
+    if found.smallest_alike >= found.largest_alike:
+        return ""
+    parity = "odd" if found.size % 2 else "even"
+    return (
+        f"; of the {parity} sizes tried, those from {found.smallest_alike:,} to "
+        f"{found.largest_alike:,} cannot be told apart from it"
+    )
 
 
 def solve(

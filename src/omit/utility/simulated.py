@@ -7,6 +7,7 @@ on them. Intervals are 95 % confidence intervals: Wilson's for probabilities, no
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from omit import _validate
 from omit._numeric import FloatArray
 from omit.data.column import Column
 from omit.guarantee import Guarantee
-from omit.mechanisms.base import Mechanism
+from omit.mechanisms.base import Counts, Mechanism
 from omit.omissions.base import Omission
 from omit.utility.error import Error
 
@@ -23,8 +24,8 @@ DEFAULT_RUNS = 2000
 
 # Counts held at a time.
 _TABLE = 2_000_000
-# The 97.5 % quantile of the normal distribution.
-_NORMAL = 1.959963984540054
+NORMAL = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution."""
 
 
 def simulated_errors(
@@ -39,13 +40,20 @@ def simulated_errors(
     """Return the error of each of so many runs of the mechanism after the omission."""
     runs = _validate.positive_integer("runs", runs)
     bounds = None if column.bounds is None else omission.restrict(column.bounds)
-    at_a_time = max(1, min(runs, _TABLE // len(column.counts)))
     errors = []
-    for start in range(0, runs, at_a_time):
-        counts = omission.draw_counts(column, min(at_a_time, runs - start), rng)
+    for counts in drawn_counts(column, omission, runs, rng):
         answers = mechanism.answers(column, counts, bounds, base, rng)
         errors.append(mechanism.errors(answers, truth))
     return np.concatenate(errors)
+
+
+def drawn_counts(
+    column: Column, omission: Omission, runs: int, rng: np.random.Generator
+) -> Iterator[Counts]:
+    """Yield the counts of so many draws, as many at a time as memory should hold."""
+    at_a_time = max(1, min(runs, _TABLE // len(column.counts)))
+    for start in range(0, runs, at_a_time):
+        yield omission.draw_counts(column, min(at_a_time, runs - start), rng)
 
 
 def simulated_error(
@@ -66,7 +74,7 @@ def simulated_error(
         median = quantile_90 = None
     else:
         # One run says nothing about the others.
-        margin = _NORMAL * float(errors.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.inf
+        margin = NORMAL * float(errors.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.inf
         low, high = max(value - margin, 0.0), value + margin
         median, quantile_90 = (float(each) for each in np.quantile(errors, [0.5, 0.9]))
     return Error(
@@ -92,7 +100,7 @@ def wilson_interval(share: float, runs: int) -> tuple[float, float]:
     >>> round(low, 4), round(high, 4)
     (0.0, 0.037)
     """
-    square = _NORMAL**2 / runs
+    square = NORMAL**2 / runs
     center = (share + square / 2) / (1 + square)
     margin = math.sqrt(square * share * (1 - share) + square**2 / 4) / (1 + square)
     # At the ends the interval ends there, too, whatever rounding says.
