@@ -19,7 +19,7 @@ from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.integrable import IntegrableMechanism
 from omit.mechanisms.known_size_mean import KnownSizeMean
 from omit.mechanisms.quantile import GlobalQuantile, SmoothQuantile
-from omit.mechanisms.sensitivity import smooth_sensitivity
+from omit.mechanisms.sensitivity import Padding, smooth_sensitivity
 from omit.omissions.sampling import FixedSizeSampling
 from omit.papers.accuracy_gains import (
     BOUNDS_VARIANTS,
@@ -120,17 +120,12 @@ def compute(runs: int = RUNS, advance: Callable[[], None] = lambda: None) -> Res
     by_bounds, sensitivity = {}, {}
     beta_of = SmoothQuantile().calibration(_target(LINE_EPSILONS[0])).beta
     for variant in BOUNDS_VARIANTS:
-        column, padding = lognormal, "none"
+        padding: Padding = "none" if variant.upper is None else "bounds"
+        column = lognormal
         if variant.upper is not None:
-            column, padding = read("lognormal", bounds=(0, variant.upper)), "bounds"
-        mechanism = SmoothQuantile(padding=padding)  # type: ignore[arg-type]
-        by_bounds[variant.name] = lines(column, mechanism)
-        sensitivity[variant.name] = smooth_sensitivity(
-            column,
-            "median",
-            beta_of,
-            padding,  # type: ignore[arg-type]
-        )
+            column = read("lognormal", bounds=(0, variant.upper))
+        by_bounds[variant.name] = lines(column, SmoothQuantile(padding=padding))
+        sensitivity[variant.name] = smooth_sensitivity(column, "median", beta_of, padding)
     medians = {name: populations[name] for name in ("lognormal", "bimodal")}
     return Results(
         runs,
