@@ -4,6 +4,7 @@ The first argument of each is what `choosing.choose` makes of the options that a
 """
 
 import json as json_format
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -228,7 +229,8 @@ def _solution(
     """Return what `omit solve` found, for programs."""
     return {
         "low": reached.low,
-        "high": reached.high,
+        # One run has no upper end, and JSON no infinity.
+        "high": reached.high if math.isfinite(reached.high) else None,
         "reason": reached.reason,
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
@@ -245,7 +247,8 @@ def _solution(
 
 def _print_json(answers: "Sequence[dict[str, Any]]") -> None:
     """Print one object, or a list of them if several mechanisms were asked for."""
-    typer.echo(json_format.dumps(answers[0] if len(answers) == 1 else answers))
+    content = answers[0] if len(answers) == 1 else answers
+    typer.echo(json_format.dumps(content, allow_nan=False))
 
 
 def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":

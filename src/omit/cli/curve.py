@@ -158,18 +158,17 @@ def sample(
         # The secret curve first: where it is refused, it is refused at once.
         secret = way.secret_curve(n, p, at) if known == 0 else None
         public = way.curve(n, p, at, known=known, rng=rng)
-    columns = {"δ, sample public": public}
-    if secret is not None:
-        columns["δ, sample secret"] = secret
+    found = {"public": public} if secret is None else {"public": public, "secret": secret}
     if json:
-        content = {name: _as_json(each) for name, each in columns.items()}
+        content = {f"sample_{name}": _as_json(each) for name, each in found.items()}
         typer.echo(json_format.dumps({"command": "curve sample", **content}))
         return
     rows = [
-        [f"{e:g}", *(f"{each.delta[place]:.6g}" for each in columns.values())]
+        [f"{e:g}", *(f"{each.delta[place]:.6g}" for each in found.values())]
         for place, e in enumerate(public.epsilon)
     ]
-    print_table(f"omit curve sample: {way}", ["ε", *columns], rows)
+    headings = ["ε", *(f"δ, sample {name}" for name in found)]
+    print_table(f"omit curve sample: {way}", headings, rows)
     typer.echo(f"assuming {public.assumption}")
     if public.confidence is not None:
         width = float((public.delta - public.lower).max())
@@ -218,7 +217,11 @@ def _answer(question: _Question, shown_at: Any, figure_at: Any, output: Path, js
     """Print the curve at some epsilons, and draw it at others unless these are None."""
     with progress_bar("evaluating the curve", None):
         shown = question.evaluate(shown_at)
-    _show(f"omit curve {question.command}: {question.title}", shown, json)
+    command = f"curve {question.command}"
+    if json:
+        typer.echo(json_format.dumps({"command": command, **_as_json(shown)}))
+    else:
+        _show(f"omit {command}: {question.title}", shown)
     if figure_at is None:
         return
     curves = {}
@@ -348,10 +351,7 @@ def _as_json(found: "PrivacyCurve") -> dict[str, Any]:
     }
 
 
-def _show(title: str, found: "PrivacyCurve", json: bool) -> None:
-    if json:
-        typer.echo(json_format.dumps({"command": title.split(":")[0], **_as_json(found)}))
-        return
+def _show(title: str, found: "PrivacyCurve") -> None:
     names = list(found.directions)
     rows = []
     for place, epsilon in enumerate(found.epsilon):
