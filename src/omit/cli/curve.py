@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit.cli.curve_texts import (
+    parse_distribution,
+    parse_group,
+    parse_noise,
+    parse_technique,
+)
 from omit.cli.options import FigureFile, Json
 from omit.cli.progress import progress_bar
 from omit.cli.statistical import WARNING, Size, print_table, seeded
@@ -17,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omit.statistical.added_noise import AddedNoise
-    from omit.statistical.distribution import Distribution
     from omit.statistical.guarantee import PrivacyCurve
-    from omit.statistical.sampling import SamplingTechnique
 
 app = typer.Typer(
     help="Statistical privacy: delta for every epsilon, if only the distribution is known.",
@@ -78,7 +82,7 @@ def property_(
     """How many entries have a property: the curve, and what known entries cost."""
     from omit.errors import InvalidInput
 
-    added = _noise(noise)
+    added = parse_noise(noise)
     drawn = not (no_figure or json)
     if drawn:
         require_figure(output)
@@ -119,7 +123,7 @@ def sum_(
     from omit.statistical.sums import sum_curve
 
     n, known = checked_entries(n, known)
-    law, added = _distribution(values, distribution), _noise(noise)
+    law, added = parse_distribution(values, distribution), parse_noise(noise)
     drawn = not (no_figure or json)
     if drawn:
         require_figure(output)
@@ -151,7 +155,7 @@ def sample(
     json: Json = False,
 ) -> None:
     """A property query on a sample: if the adversary learns who was drawn, and if not."""
-    way = _technique(technique)
+    way = parse_technique(technique)
     at = epsilon or [0.01, 0.1, 0.5, 1.0]
     rng = seeded(seed)
     with progress_bar("averaging over samples", None):
@@ -184,7 +188,7 @@ def _grouped_entries(texts: list[str], noise: "AddedNoise | None") -> _Question:
 
     from omit.statistical.property import grouped_property_curve
 
-    groups = [_group(text) for text in texts]
+    groups = [parse_group(text) for text in texts]
     return _Question(
         "property",
         "property query on groups",
@@ -237,85 +241,6 @@ def _draw(output: Path, title: str, curves: "Mapping[str, PrivacyCurve]") -> Non
     from omit.report.curve_figure import curve_figure
 
     write_figure(output, curve_figure(f"Statistical privacy: {title}", curves))
-
-
-def _noise(text: str | None) -> "AddedNoise | None":
-    from omit import _validate
-    from omit.errors import InvalidInput
-    from omit.statistical.added_noise import added_noise
-
-    if text is None:
-        return None
-    kind, _, scale = text.partition(":")
-    try:
-        number = float(scale)
-    except ValueError as error:
-        raise InvalidInput(f"Expected --noise KIND:SCALE, got {text!r}.") from error
-    return added_noise(
-        kind,  # type: ignore[arg-type]  # any text: added_noise refuses the rest
-        _validate.finite("scale", number),
-    )
-
-
-def _group(text: str) -> tuple[int, float]:
-    from omit.errors import InvalidInput
-    from omit.statistical.distribution import checked_entries, property_probability
-
-    try:
-        size, chance = text.split(":")
-        number, probability = int(size), float(chance)
-    except ValueError as error:
-        raise InvalidInput(f"Expected --group SIZE:P, got {text!r}.") from error
-    return checked_entries(number, 0)[0], property_probability(probability)
-
-
-def _distribution(values: str | None, file: Path | None) -> "Distribution":
-    import pandas as pd
-
-    from omit.errors import InvalidInput
-    from omit.statistical.distribution import Distribution
-
-    if (values is None) == (file is None):
-        raise InvalidInput("Expected either --values VALUE:P,... or --distribution FILE.")
-    if values is not None:
-        try:
-            pairs = [part.split(":") for part in values.split(",")]
-            return Distribution([float(v) for v, _ in pairs], [float(w) for _, w in pairs])
-        except InvalidInput:
-            raise
-        except ValueError as error:
-            raise InvalidInput(f"Expected --values VALUE:P,VALUE:P, got {values!r}.") from error
-    try:
-        table = pd.read_csv(file)
-        return Distribution(table["value"], table["probability"])
-    except InvalidInput:
-        raise
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidInput(
-            f"Cannot read {file}: expected a CSV file with columns value and probability."
-        ) from error
-
-
-def _technique(text: str) -> "SamplingTechnique":
-    from omit.errors import InvalidInput
-    from omit.statistical.sampling import Poisson, WithoutReplacement, WithReplacement
-
-    name, _, number = text.partition(":")
-    try:
-        if name == "poisson":
-            return Poisson(float(number))
-        if name == "with-replacement":
-            return WithReplacement(int(number))
-        if name == "without-replacement":
-            return WithoutReplacement(int(number))
-        raise ValueError(name)
-    except InvalidInput:
-        raise
-    except ValueError as error:
-        raise InvalidInput(
-            "Expected --sample without-replacement:SIZE, poisson:RATE or with-replacement:SIZE, "
-            f"got {text!r}."
-        ) from error
 
 
 def _epsilons(
