@@ -7,8 +7,6 @@ it is kept, then adds noise, as often as the omitting-records paper did: 2,000 r
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -17,6 +15,7 @@ import omit
 from omit.data.column import Column
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.mode import KINDS
+from timing import seconds
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 RATES = tuple(np.round(np.arange(0.01, 1.0, 0.01), 2).tolist())
@@ -73,12 +72,6 @@ def simulate_mean(ages: np.ndarray, mechanism: omit.NoisyMean, rate: float, runs
     return 100 * float(np.mean(errors))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def main() -> None:
     column = omit.read("adult", "age")
     ages = np.repeat(column.values.astype(int), column.counts)
@@ -99,8 +92,8 @@ def main() -> None:
         ("mean, 2 mechanisms x 4 epsilons x 99 rates", means, mean_points, 20),
     ):
         points = len(mechanisms) * len(EPSILONS) * len(RATES)
-        exact = seconds(partial(exact_curve, column, mechanisms, 1e-6))
-        simulated = seconds(baseline) / len(BASELINE_RATES) * points
+        exact = seconds(partial(exact_curve, column, mechanisms, 1e-6), 1)
+        simulated = seconds(baseline, 1) / len(BASELINE_RATES) * points
         print(
             f"{name}: exact {exact:.1f} s, record-level simulation {simulated:.0f} s, "
             f"ratio {simulated / exact:.0f} (goal {goal})"

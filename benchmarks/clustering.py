@@ -6,44 +6,19 @@ several repetitions.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from importlib.resources import files
 
 import numpy as np
-import pandas as pd
 from sklearn.cluster._kmeans import _labels_inertia
 from threadpoolctl import threadpool_limits
 
 import omit
 from omit._numeric import FloatArray
 from omit.mechanisms.starts import uniform_starts
+from timing import seconds
 
-BOUNDS = {
-    "age": (0, 125),
-    "fnlwgt": (0, 2227058),
-    "education-num": (1, 16),
-    "capital-gain": (0, 149999),
-    "capital-loss": (0, 6534),
-    "hours-per-week": (0, 100),
-}
 K, ITERATIONS = 5, 20
-
-
-def adult() -> omit.Points:
-    table = pd.read_csv(str(files("omit.data") / "files" / "adult.csv.gz"), usecols=list(BOUNDS))
-    return omit.Points.from_rows(table[list(BOUNDS)], list(BOUNDS.values()), name="adult")
-
-
-def best(call: Callable[[], object], repetitions: int) -> float:
-    """Return the shortest time in seconds."""
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def by_differences(rows: FloatArray, centres: FloatArray) -> np.ndarray:
@@ -102,23 +77,23 @@ def numpy_median(
 
 
 def lloyd() -> None:
-    points = adult()
+    points = omit.read_points("adult")
     mechanism = omit.DPLloyd(K, ITERATIONS, start="uniform")
     prepared = mechanism.prepare(points, omit.Guarantee(1.0))
     rng = np.random.default_rng(0)
     prepared.centres(None, rng)  # compiles
-    ours = best(partial(prepared.centres, None, rng), 300)
+    ours = seconds(partial(prepared.centres, None, rng), 300)
     print(f"DPLloyd, {points.size:,} x {points.dimensions}, k = {K}, {ITERATIONS} iterations:")
     print(f"  compiled                        {1e3 * ours:8.2f} ms")
     rows = np.ascontiguousarray(points.scaled.T)
     for name, assign in (("differences", by_differences), ("matrix product", by_product)):
-        theirs = best(partial(numpy_lloyd, rows, prepared.noise_scale, assign, rng), 7)
+        theirs = seconds(partial(numpy_lloyd, rows, prepared.noise_scale, assign, rng), 7)
         print(
             f"  numpy, by {name:15s}       {1e3 * theirs:8.2f} ms, ratio {theirs / ours:.1f} "
             "(goal at least 10)"
         )
     weights, centres = np.ones(points.size), uniform_starts(K, points.dimensions, rng)
-    one_pass = best(
+    one_pass = seconds(
         partial(_labels_inertia, rows, weights, centres, n_threads=1, return_inertia=False), 300
     )
     print(
@@ -127,7 +102,7 @@ def lloyd() -> None:
     )
     for rate in (0.5, 0.1, 0.01):
         kept = np.flatnonzero(rng.random(points.size) < rate)
-        sampled = best(partial(prepared.centres, kept, rng), 300)
+        sampled = seconds(partial(prepared.centres, kept, rng), 300)
         print(
             f"  Poisson sample at rate {rate:<4g}     {1e3 * sampled:8.2f} ms, {sampled / ours:.3f}"
         )
@@ -140,8 +115,8 @@ def median() -> None:
     mechanism = omit.PrivateKMedian(k=4, candidates=100)
     prepared = mechanism.prepare(points, omit.Guarantee(1.0))
     prepared.centres(None, rng)  # compiles
-    ours = best(partial(prepared.centres, None, rng), 300)
-    scored = best(
+    ours = seconds(partial(prepared.centres, None, rng), 300)
+    scored = seconds(
         partial(
             numpy_median,
             np.ascontiguousarray(prepared.columns.T),

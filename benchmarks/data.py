@@ -9,13 +9,12 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 
 import omit
+from timing import seconds
 
 GOAL = 1.3
 
@@ -33,12 +32,6 @@ def group_by(path: Path) -> None:
         connection.execute(f"SELECT age, count(*) FROM '{path}' GROUP BY age").fetchall()
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def main() -> None:
     rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 100_000_000
     with tempfile.TemporaryDirectory() as folder:
@@ -47,8 +40,8 @@ def main() -> None:
         assert omit.read(path, "age", bounds=(0, 120)).size == rows
         turns = [
             (
-                seconds(lambda: group_by(path)),
-                seconds(lambda: omit.read(path, "age", bounds=(0, 120))),
+                seconds(lambda: group_by(path), 1),
+                seconds(lambda: omit.read(path, "age", bounds=(0, 120)), 1),
             )
             for _ in range(7)
         ]

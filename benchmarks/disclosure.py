@@ -7,8 +7,6 @@ numpy over the other records); it is timed on some of the records and scaled to 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -27,6 +25,7 @@ from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
+from timing import seconds
 
 TARGETS = 200
 
@@ -42,15 +41,6 @@ def textbook(records: np.ndarray, quasi: list[int], targets: int) -> None:
         order[np.argmax(rng.random(len(records)) < accept[order])]
 
 
-def best(call: Callable[[], object], repetitions: int = 3) -> float:
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main() -> None:
     rng = np.random.default_rng(1)
     five = ["PUMA", "RAC1P", "SEX", "OWN_RENT", "income50k"]
@@ -59,14 +49,14 @@ def main() -> None:
     )
     records = rng.permutation(table.records())
     choose_donors(records[:50], [1], 1.0, rng)  # compiles
-    ours = best(lambda: choose_donors(records, [1], 1.0, rng))
-    loop = best(lambda: textbook(records, [1], TARGETS), 1) * len(records) / TARGETS
+    ours = seconds(lambda: choose_donors(records, [1], 1.0, rng))
+    loop = seconds(lambda: textbook(records, [1], TARGETS), 1) * len(records) / TARGETS
     print(
         f"permute-and-flip donors of {len(records):,} records: {ours:.3f} s, textbook loop "
         f"{loop:.0f} s, ratio {loop / ours:.0f} (goal 50)"
     )
     distinct = np.column_stack([rng.integers(9, size=len(records)), np.arange(len(records))])
-    alone = best(lambda: choose_donors(distinct, [0], 1.0, rng), 1)
+    alone = seconds(lambda: choose_donors(distinct, [0], 1.0, rng), 1)
     print(f"the same if no two records share a profile: {alone:.1f} s, ratio {loop / alone:.0f}")
 
     kinds = tuple(Attribute(name, tuple("abcdefghij")) for name in "vwxyz")
@@ -77,12 +67,12 @@ def main() -> None:
         DiscreteGaussianHistogram(Fraction(36), 1.0),
         RandomisedCellSuppression(6, epsilon=1.0),
     ):
-        seconds = best(partial(exact_measures, mechanism, large))
-        print(f"closed-form measures of 100,000 cells, {mechanism}: {seconds:.3f} s (goal 1)")
+        taken = seconds(partial(exact_measures, mechanism, large))
+        print(f"closed-form measures of 100,000 cells, {mechanism}: {taken:.3f} s (goal 1)")
     swapping = RandomisedSwapping(("v",), 0.25, epsilon=1.0)
     swapping.errors(large)  # compiles
-    ours = best(partial(exact_measures, swapping, large))
-    loop = best(partial(convolved, swapping, large, TARGETS), 1) * large.cells / TARGETS
+    ours = seconds(partial(exact_measures, swapping, large))
+    loop = seconds(partial(convolved, swapping, large, TARGETS), 1) * large.cells / TARGETS
     print(
         f"closed-form measures of 100,000 cells ({large.size:,} records), {swapping}: {ours:.2f} s "
         f"(goal 1); numpy's convolutions {loop:.0f} s, ratio {loop / ours:.0f}"

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import resource
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -24,17 +24,9 @@ import omit
 from omit._numeric import FloatArray, as_array
 from omit.omissions.drawing import _numbers
 from omit.omissions.point_distances import mean_point_distances
+from timing import seconds
 
 BLOCK = 200
-
-
-def best(call: Callable[[], object], repetitions: int = 3) -> float:
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def scores(points: omit.Points, distance: str) -> FloatArray:
@@ -53,7 +45,7 @@ def numpy_scores(points: omit.Points) -> FloatArray:
 
 
 def measure_reading() -> omit.Points:
-    taken = best(lambda: omit.read_points("adult"))
+    taken = seconds(lambda: omit.read_points("adult"))
     points = omit.read_points("adult")
     print(f"reading {points}: {taken:.2f} s")
     return points
@@ -62,16 +54,16 @@ def measure_reading() -> omit.Points:
 def measure_scores(points: omit.Points) -> None:
     few = omit.Points.from_rows(points.rows[:500], points.bounds)
     scores(few, "euclidean")  # compiles, or finds what was compiled
-    ours = best(lambda: scores(points, "euclidean"))
+    ours = seconds(lambda: scores(points, "euclidean"))
     # A sixteenth of the rows of the full matrix is enough to know its time.
     part = omit.Points.from_rows(points.rows[::4], points.bounds)
-    theirs = best(lambda: numpy_scores(part), 1) * (points.size / part.size) ** 2
+    theirs = seconds(lambda: numpy_scores(part), 1) * (points.size / part.size) ** 2
     difference = np.abs(scores(part, "euclidean") - numpy_scores(part)).max()
     print(f"Euclidean scores of {points.size:,} x {points.dimensions}: {ours:.2f} s")
     print(f"  numpy takes {theirs:.1f} s (scaled up from a sixteenth), {theirs / ours:.0f} times")
     print(f"  largest difference between the two: {difference:.1e}")
     for distance in ("manhattan", "discrete"):
-        taken = best(lambda distance=distance: scores(points, distance))  # type: ignore[misc]
+        taken = seconds(partial(scores, points, distance))
         print(f"{distance.capitalize()} scores: {1000 * taken:.1f} ms")
 
 
@@ -80,14 +72,19 @@ def measure_memory(records: int) -> None:
     points = omit.Points.from_rows(rows, bounds=(0, 1))
     _ = points.scaled
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    taken = best(lambda: scores(points, "euclidean"), 1)
+    taken = seconds(lambda: scores(points, "euclidean"), 1)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"Euclidean scores of {records:,} x 6: {taken:.0f} s, peak memory {grown:.0f} MB higher")
 
 
+def draw(draws: Iterator[np.ndarray], runs: int) -> None:
+    for _ in range(runs):
+        next(draws)  # nothing is kept of it, as in a simulation
+
+
 def measure_draws(points: omit.Points, runs: int = 500) -> None:
     rng = np.random.default_rng(1)
-    alone = best(lambda: [_numbers(points.size, rng) and None for _ in range(runs)]) / runs
+    alone = seconds(lambda: [_numbers(points.size, rng) and None for _ in range(runs)]) / runs
     print(f"random numbers for one draw of {points.size:,}: {1e6 * alone:.0f} µs")
     for each in (
         omit.NoOmission(),
@@ -100,8 +97,7 @@ def measure_draws(points: omit.Points, runs: int = 500) -> None:
     ):
         draws = each.draw_kept(points, rng)
         next(draws)
-        # Nothing is kept of a draw, as in a simulation.
-        taken = best(lambda draws=draws: [len(next(draws)) for _ in range(runs)]) / runs  # type: ignore[misc]
+        taken = seconds(partial(draw, draws, runs)) / runs
         print(f"  {each}: {1e6 * taken:.0f} µs, ratio {taken / alone:.1f}")
 
 

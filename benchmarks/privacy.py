@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 import omit
+from timing import seconds
 
 CELLS = 500_000
 BASELINE_CELLS = 400
@@ -73,14 +74,9 @@ def each(function: Callable[..., float], cells: Sequence[tuple[float, ...]]) -> 
     return [function(*cell) for cell in cells]
 
 
-def rate(call: Callable[[], object], cells: int, repeat: int = 3) -> float:
+def rate(call: Callable[[], object], cells: int) -> float:
     """Return cells per second, the best of a few runs."""
-    best = math.inf
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return cells / best
+    return cells / seconds(call)
 
 
 def row(name: str, fast: float, plain: float, goal: float) -> None:

@@ -8,8 +8,6 @@ the definition summed with scipy's binomial, one epsilon at a time; repeated squ
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -18,16 +16,7 @@ from scipy.stats import binom
 
 import omit
 from omit.papers.statistical_privacy import TABLE_1, TABLE_2, cells
-
-
-def seconds(call: Callable[[], object], repeat: int = 5) -> float:
-    """Return the best of a few runs."""
-    best = math.inf
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
+from timing import seconds
 
 
 def property_plainly(n: int, p: float, epsilon: np.ndarray) -> list[float]:
@@ -63,21 +52,21 @@ def main() -> None:
     epsilon = np.linspace(0, 0.05, 1000)
     few = epsilon[::50]
     plain = seconds(lambda: property_plainly(10**6, 0.3, few), 1) * len(epsilon) / len(few)
-    fast = seconds(lambda: omit.property_curve(10**6, 0.3, epsilon))
+    fast = seconds(lambda: omit.property_curve(10**6, 0.3, epsilon), 5)
     row("property, n = 10^6, 1,000 epsilons", fast, 0.05, plain, "(plain: 20 epsilons, scaled)")
-    fast = seconds(lambda: omit.property_curve(10**8, 0.3, epsilon / 10))
+    fast = seconds(lambda: omit.property_curve(10**8, 0.3, epsilon / 10), 5)
     row("property, n = 10^8, 1,000 epsilons", fast, math.inf, None)
-    fast = seconds(lambda: [cells(table) for table in (TABLE_1, TABLE_2)])
+    fast = seconds(lambda: [cells(table) for table in (TABLE_1, TABLE_2)], 5)
     row("Tables 1 and 2, with exact DP accounting", fast, 2.0, None)
     flat = np.full(1000, 1e-3)
     spiky = np.random.default_rng(0).random(1000)
     for name, weights in (("uniform", flat), ("random", spiky / spiky.sum())):
         law = omit.Distribution(np.arange(1000.0), weights)
-        fast = seconds(partial(omit.sum_curve, law, 10**5, [0.02]), 3)
+        fast = seconds(partial(omit.sum_curve, law, 10**5, [0.02]))
         row(f"sum, 1,000 values ({name}), n = 10^5", fast, 1.0, None)
     law = omit.Distribution(np.arange(1000.0), flat)
     plain = seconds(lambda: sum_plainly(flat, 2000, 0.02), 1)
-    fast = seconds(lambda: omit.sum_curve(law, 2000, [0.02]), 3)
+    fast = seconds(lambda: omit.sum_curve(law, 2000, [0.02]))
     row("sum, 1,000 values (uniform), n = 2,000", fast, 1.0, plain)
 
 

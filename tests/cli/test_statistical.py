@@ -63,7 +63,7 @@ def test_a_sum_takes_a_distribution_from_words_or_a_file(omit_command: Omit) -> 
 def test_a_sample_is_shown_public_and_secret(omit_command: Omit, way: str) -> None:
     run = omit_command(f"curve sample --n 100 --p 0.3 --sample {way} --epsilon 0.1 --json")
     content = json.loads(run.out)
-    public, secret = content["δ, sample public"], content["δ, sample secret"]
+    public, secret = content["sample_public"], content["sample_secret"]
     assert secret["delta"][0] <= public["delta"][0]
 
 

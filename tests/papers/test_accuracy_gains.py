@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from omit.guarantee import Guarantee
+from omit.mechanisms.smooth_noise import published_laplace
 from omit.papers.accuracy_gains import (
     ACCEPTED_RATIOS,
     DELTA,
@@ -18,14 +21,12 @@ from omit.papers.accuracy_gains import (
 )
 from omit.papers.accuracy_gains_runs import Results, compute, steps
 from omit.papers.accuracy_gains_verdicts import (
-    all_gain,
-    exactly_up_to,
     figure_verdicts,
-    gaining,
-    no_gains,
-    show_gains,
+    overdrawn_from,
+    share_of_delta,
     table_verdicts,
 )
+from omit.papers.gains_judged import all_gain, exactly_up_to, gaining, no_gains, show_gains
 from omit.report.accuracy_gains import exhibits, notes
 from omit.report.reproduction import write_reproduction
 from omit.utility.gain_map import GainMap
@@ -77,6 +78,39 @@ def test_what_does_not_hold_is_figure_5_and_what_holds_in_part_is_half(results: 
         "holds in part",
         "holds",
     ]
+
+
+@pytest.mark.parametrize("delta", [1e-9, DELTA, 5e-3])
+def test_the_published_noise_is_overdrawn_from_where_its_discount_is_no_longer_used(
+    delta: float,
+) -> None:
+    """The mechanism takes the stated beta as long as the largest valid one is not below it."""
+    limit = overdrawn_from(delta)
+    assert limit is not None
+    for factor, valid in ((0.5, True), (0.999, True), (1.001, False), (2.0, False)):
+        epsilon = factor * limit
+        stated = epsilon / (2 * math.log(2 / delta))
+        used = published_laplace(Guarantee(epsilon, delta, "replace")).beta
+        assert (used == stated) is valid
+        assert (share_of_delta(epsilon, delta) <= 1) is valid
+    assert overdrawn_from(delta, largest=0.9 * limit) is None
+
+
+def test_the_noise_formula_holds_where_it_is_used_and_not_beyond(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = figure_verdicts(results)["figure-14"][1]
+    assert found.standing == "holds in part"
+    assert "It is private for the epsilons in use" in found.finding
+    assert "0.6 % of the stated one at epsilon = 1" in found.finding
+    assert "57 % at most" in found.finding
+    assert "From epsilon = 12.9 on (delta = 5e-05)" in found.finding
+    from omit.papers import accuracy_gains_verdicts as module
+
+    monkeypatch.setattr(module, "smooth_laplace_delta", lambda epsilon, *_: 0.0)
+    assert figure_verdicts(results)["figure-14"][1].standing == "holds"
+    monkeypatch.setattr(module, "smooth_laplace_delta", lambda epsilon, *_: epsilon)
+    assert figure_verdicts(results)["figure-14"][1].standing == "does not hold"
 
 
 def test_the_tight_noise_is_never_larger(results: Results) -> None:

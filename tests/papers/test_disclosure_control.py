@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from omit.papers import disclosure_control as paper
+from omit.papers.disclosure_theorems import theorem_verdicts
 from omit.papers.disclosure_verdicts import (
     distance_from_printed,
     figure_2_verdicts,
     figure_5_verdicts,
     nearest_variants,
     table_verdicts,
-    theorem_verdicts,
 )
 
 pytestmark = pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")

@@ -1,4 +1,4 @@
-"""Bounds on the command line: two numbers, two for each column, or one word.
+"""Numbers on the command line, and bounds: two numbers, two for each column, or one word.
 
 An option takes one value, so the numbers after `--bounds` are joined to one before parsing.
 """
@@ -27,10 +27,10 @@ def join_bounds(arguments: Sequence[str]) -> list[str]:
     while rest:
         joined.append(rest.pop(0))
         if joined[-1] == "--bounds" and len(rest) >= 2 and all(map(_is_number, rest[:2])):
-            numbers = []
+            bounds = []
             while rest and _is_number(rest[0]):
-                numbers.append(rest.pop(0))
-            joined.append(",".join(numbers))
+                bounds.append(rest.pop(0))
+            joined.append(",".join(bounds))
     return joined
 
 
@@ -68,13 +68,32 @@ def pairs_of_numbers(text: str) -> tuple[float, float] | list[tuple[float, float
     [(0.0, 125.0), (0.0, 100.0)]
     """
     try:
-        numbers = [float(part) for part in text.split(",")]
+        ends = [float(part) for part in text.split(",")]
     except ValueError as error:
         raise InvalidInput(f"Expected --bounds LOWER UPPER ..., got {text!r}.") from error
-    if len(numbers) % 2:
+    if len(ends) % 2:
         raise InvalidInput(f"Expected --bounds to give pairs of numbers, got {text!r}.")
-    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+    pairs = list(zip(ends[::2], ends[1::2], strict=True))
     return pairs[0] if len(pairs) == 1 else pairs
+
+
+def numbers(name: str, text: str) -> tuple[float, ...]:
+    """Return the numbers of an option such as `0.1,0.2`.
+
+    Raises
+    ------
+    InvalidInput
+        If something between the commas is not a number.
+
+    Examples
+    --------
+    >>> numbers("before", "0.1,0.2")
+    (0.1, 0.2)
+    """
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise InvalidInput(f"Expected {name} as numbers with commas, got {text!r}.") from error
 
 
 def _is_number(text: str) -> bool:

@@ -1,9 +1,13 @@
 """The data and the mechanisms that the options of compare, best and solve stand for."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import typer
+
+from omit.cli import clustering as options
 from omit.cli.bounds import pair_of_numbers
 from omit.cli.clustering import CLUSTERINGS, clustering, read_points
+from omit.cli.options import ColumnName, Source, TableName
 from omit.cli.statistics import chosen_relation, integrable_mechanisms
 
 if TYPE_CHECKING:
@@ -11,6 +15,7 @@ if TYPE_CHECKING:
 
     from omit.data.column import Column
     from omit.data.points import Points
+    from omit.guarantee import Guarantee
     from omit.mechanisms.base import Mechanism
     from omit.mechanisms.clustering import Clustering
 
@@ -22,31 +27,70 @@ NOISES = {
 
 
 class Chosen(NamedTuple):
-    """The data, what is computed from them, and under which neighbour relation."""
+    """The data, what is computed from them, and under which neighbour relation and delta."""
 
     data: "Column | Points"
     mechanisms: "Sequence[Mechanism | Clustering]"
     neighbours: str
+    delta: float
+
+    def target(self, epsilon: float) -> "Guarantee":
+        """Return the guarantee that is asked for."""
+        from omit.guarantee import Guarantee
+
+        return Guarantee(epsilon, self.delta, self.neighbours)
 
 
 def choose(
-    *,
-    source: str,
-    column: str | None,
-    columns: str | None,
-    bounds: str | None,
-    categories: str | None,
-    table: str | None,
-    statistic: str,
-    mechanism: str,
-    delta: float,
-    metric: str | None,
-    neighbours: str | None,
-    k: int | None,
-    iterations: int,
-    budget: str,
-    candidates: int,
-    start: str = "spread",
+    source: Source = "adult",
+    column: ColumnName = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(
+            help="LOWER UPPER as declared, or from-data, which is not private.",
+            metavar="LOWER UPPER",
+        ),
+    ] = None,
+    categories: Annotated[
+        str | None, typer.Option(help="Declared categories of a text column, with commas.")
+    ] = None,
+    table: TableName = None,
+    statistic: Annotated[
+        str,
+        typer.Option(
+            help="mean, mode, median, quantile:SHARE, kmeans, kmedian, or all: mean and mode."
+        ),
+    ] = "mean",
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            help="laplace, gaussian, for the mode also exponential and gumbel, or all; for "
+            "quantiles smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, "
+            "exponential, propose-test-release, smooth-laplace-unpadded (NOT private) or all.",
+        ),
+    ] = "laplace",
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="mse or relative, for means and quantiles; mse for quantiles by default."
+        ),
+    ] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            help="Neighbour relation: add-remove or replace, which medians and --metric mse are "
+            "under."
+        ),
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="Delta of the release; Gaussian noise needs some.")
+    ] = 0.0,
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    start: options.Start = "spread",
+    candidates: options.Candidates = 100,
 ) -> Chosen:
     """Return what the options name: points for a clustering, one column for all else.
 
@@ -65,13 +109,14 @@ def choose(
             )
         points = read_points(source, columns, bounds, table)
         made = clustering(statistic, k, iterations, budget, start, candidates)
-        return Chosen(points, [made], chosen_relation(neighbours, statistic, metric))
+        return Chosen(points, [made], chosen_relation(neighbours, statistic, metric), delta)
     data = read_column(source, column, bounds, categories, table)
     relation = chosen_relation(neighbours, statistic, metric)
+    mechanisms: Sequence[Mechanism] | None
     mechanisms = integrable_mechanisms(statistic, mechanism, metric, delta, relation)
     if mechanisms is None:
         mechanisms = _noisy_mechanisms(data, statistic, mechanism, delta)
-    return Chosen(data, mechanisms, relation)
+    return Chosen(data, mechanisms, relation, delta)
 
 
 def read_column(

@@ -12,24 +12,43 @@ if TYPE_CHECKING:
 
 CLUSTERINGS = ("kmeans", "kmedian")
 
-_FOR = "For kmeans and kmedian: "
+_PANEL = "Clusterings"
 
 K = Annotated[
-    int | None, typer.Option("--k", help=f"{_FOR}how many clusters; 5 and 4 if not given.")
+    int | None,
+    typer.Option("--k", help="How many clusters; 5 and 4 if not given.", rich_help_panel=_PANEL),
 ]
 Columns = Annotated[
-    str | None, typer.Option(help=f"{_FOR}which columns, with commas; all declared ones if bare.")
+    str | None,
+    typer.Option(
+        help="Which columns, with commas; all declared ones if bare.", rich_help_panel=_PANEL
+    ),
 ]
-Iterations = Annotated[int, typer.Option(help="For kmeans: how often centres are moved.")]
+Iterations = Annotated[
+    int, typer.Option(help="For kmeans: how often centres are moved.", rich_help_panel=_PANEL)
+]
 Budget = Annotated[
-    str, typer.Option(help="For kmeans: su, published, or composed, which needs some delta.")
+    str,
+    typer.Option(
+        help="For kmeans: su, published, or composed, which needs some delta.",
+        rich_help_panel=_PANEL,
+    ),
 ]
-Start = Annotated[str, typer.Option(help="For kmeans: spread or uniform first centres.")]
+Start = Annotated[
+    str,
+    typer.Option(help="For kmeans: spread or uniform first centres.", rich_help_panel=_PANEL),
+]
 Candidates = Annotated[
-    int, typer.Option(help="For kmedian: values in each column that a centre can have.")
+    int,
+    typer.Option(
+        help="For kmedian: values in each column that a centre can have.", rich_help_panel=_PANEL
+    ),
 ]
 MeasuredOn = Annotated[
-    str, typer.Option(help=f"{_FOR}all, kept or kept-sum, whose distances make the error.")
+    str,
+    typer.Option(
+        help="Whose distances make the error: all, kept or kept-sum.", rich_help_panel=_PANEL
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omit.cli.options import Json, Source, TableName
 from omit.cli.progress import progress_bar
 from omit.cli.writing import require_writable, write_whole
 
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def disclose(
-    source: Annotated[
-        str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
-    ],
+    source: Source,
     attributes: Annotated[
         str, typer.Option(help="The attributes of the table, with commas: columns or derived.")
     ],
@@ -74,13 +73,13 @@ def disclose(
             help="A group for --two-way: race=White,sex=Male; else the two largest of --group."
         ),
     ] = None,
-    table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
+    table: TableName = None,
     seed: Annotated[int, typer.Option(help="Of the releases that are drawn.")] = 0,
     report: Annotated[
         Path | None, typer.Option(help="Where to write the report; omit-disclosure.html if bare.")
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
     from omit import _validate

@@ -1,13 +1,17 @@
 """`omit figure`: pictures of the bounds."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-app = typer.Typer(help="Draw the bounds.", no_args_is_help=True)
+from omit.cli.options import ColumnName, FigureFile, Source
+from omit.cli.writing import require_figure, write_figure
 
-FORMATS = (".svg", ".png", ".pdf")
+if TYPE_CHECKING:
+    from omit.mechanisms.integrable import IntegrableMechanism
+
+app = typer.Typer(help="Draw the bounds.", no_args_is_help=True)
 
 
 @app.callback()
@@ -17,33 +21,24 @@ def _figures() -> None:
 
 @app.command()
 def privacy(
-    output: Annotated[
-        Path, typer.Option(help="Where to write it; the ending decides: .svg, .png or .pdf.")
-    ] = Path("privacy.svg"),
+    output: FigureFile = Path("privacy.svg"),
     epsilon: Annotated[
         list[float] | None, typer.Option(help="Epsilon of a column; repeat for several.")
     ] = None,
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
-    from omit.cli.writing import write_whole
-    from omit.errors import InvalidInput
     from omit.report.privacy_figure import EPSILONS, privacy_figure
 
-    if output.suffix.lower() not in FORMATS:
-        raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
+    require_figure(output)
     columns = tuple(_validate.epsilon(value) for value in epsilon or EPSILONS)
-    figure = privacy_figure(columns)
-    write_whole(output, lambda file: figure.savefig(file, dpi=160))
-    typer.echo(f"Wrote {output}.")
+    write_figure(output, privacy_figure(columns))
 
 
 @app.command()
 def gains(
-    source: Annotated[
-        str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
-    ] = "lognormal",
-    column: Annotated[str | None, typer.Option("--column", help="Which column.")] = None,
+    source: Source = "lognormal",
+    column: ColumnName = None,
     bounds: Annotated[
         str | None, typer.Option(help="LOWER UPPER as declared.", metavar="LOWER UPPER")
     ] = None,
@@ -59,45 +54,43 @@ def gains(
         list[float] | None, typer.Option(help="Sampling rate of a column; repeat for several.")
     ] = None,
     runs: Annotated[int, typer.Option(help="Samples for each cell where any are drawn.")] = 300,
-    output: Annotated[
-        Path, typer.Option(help="Where to write it; the ending decides: .svg, .png or .pdf.")
-    ] = Path("gains.svg"),
+    output: FigureFile = Path("gains.svg"),
 ) -> None:
     """Where sampling pays: mean squared error of samples against all records, over both axes."""
     from omit import _validate
     from omit.cli.choosing import read_column
     from omit.cli.progress import progress_bar
-    from omit.cli.statistics import integrable_mechanisms
-    from omit.cli.writing import require_writable, write_whole
-    from omit.errors import InvalidInput
     from omit.guarantee import Guarantee
-    from omit.mechanisms.integrable import IntegrableMechanism
     from omit.report.gain_figures import gain_figure
     from omit.utility.compare import WARNING, private_notes
     from omit.utility.gain_map import EPSILONS, RATES, gain_map
 
-    if output.suffix.lower() not in FORMATS:
-        raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
-    require_writable(output)
+    require_figure(output)
     data = read_column(source, column, bounds)
     rows = tuple(_validate.epsilon(value) for value in epsilon or EPSILONS)
     columns = tuple(_validate.positive_rate("rate", value) for value in rate or RATES)
-    chosen = integrable_mechanisms(statistic, mechanism, "mse", delta) or []
-    if len(chosen) != 1 or not isinstance(chosen[0], IntegrableMechanism):
-        raise InvalidInput("Expected one mechanism to draw; choose with --mechanism.")
+    chosen = _one_mechanism(statistic, mechanism, delta)
     cells = len(rows) * (len(columns) + 1)
-    with progress_bar(str(chosen[0]), cells) as advance:
+    with progress_bar(str(chosen), cells) as advance:
         found = gain_map(
             data,
-            chosen[0],
+            chosen,
             Guarantee(rows[0], delta, "replace"),
             epsilons=rows,
             rates=columns,
             runs=runs,
             advance=advance,
         )
-    figure = gain_figure(found)
-    write_whole(output, lambda file: figure.savefig(file, dpi=160))
-    typer.echo(f"Wrote {output}.")
-    for note in (*private_notes(chosen[0]), *data.notes, WARNING):
+    write_figure(output, gain_figure(found))
+    for note in (*private_notes(chosen), *data.notes, WARNING):
         typer.echo(note)
+
+
+def _one_mechanism(statistic: str, name: str, delta: float) -> "IntegrableMechanism":
+    from omit.cli.statistics import integrable_mechanisms
+    from omit.errors import InvalidInput
+
+    chosen = integrable_mechanisms(statistic, name, "mse", delta) or []
+    if len(chosen) != 1:
+        raise InvalidInput("Expected one mechanism to draw; choose with --mechanism.")
+    return chosen[0]

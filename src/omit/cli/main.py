@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 import omit
-from omit.cli import accuracy, disclose, figure, privacy, reproduce, statistical, verify
+from omit.cli import accuracy, curve, disclose, figure, partition, privacy, reproduce, verify
 from omit.cli.bounds import join_bounds
+from omit.cli.choosing import choose
+from omit.cli.combined import combined
 from omit.errors import OmitError, StudyInterrupted
 
 app = typer.Typer(
@@ -23,16 +25,18 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(accuracy.compare)
-app.command()(accuracy.best)
-app.command()(accuracy.solve)
+app.command("compare", help=accuracy.compare.__doc__)(
+    combined(choose, accuracy.compare, statistic="all")
+)
+app.command("best", help=accuracy.best.__doc__)(combined(choose, accuracy.best))
+app.command("solve", help=accuracy.solve.__doc__)(combined(choose, accuracy.solve))
 app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
 app.add_typer(verify.app, name="verify")
 app.add_typer(figure.app, name="figure")
 app.command()(disclose.disclose)
-app.add_typer(statistical.curve, name="curve")
-app.add_typer(statistical.partition, name="partition")
+app.add_typer(curve.app, name="curve")
+app.add_typer(partition.app, name="partition")
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -1,18 +1,18 @@
 """`omit bound` and `omit calibrate`: one command for each way to leave records out.
 
 Each way is one function below: its options are the command's options, and it returns the omission.
-The options that all commands share are added to it, once, by `_command`. Annotations are evaluated
-here, not kept as text, because they are what the options are made of.
+The options that all commands share are those of `_bound` and `_calibrate`.
 """
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.bounds import pair_of_numbers
+from omit.cli.bounds import numbers, pair_of_numbers
+from omit.cli.combined import combined
+from omit.cli.options import Json
 
 if TYPE_CHECKING:
     from omit.omissions.base import Omission
@@ -25,7 +25,11 @@ calibrate = typer.Typer(
 
 Epsilon = Annotated[float, typer.Option(help="Epsilon, at least 0.")]
 Delta = Annotated[float, typer.Option(help="Delta, in [0, 1).")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+Neighbours = Annotated[str | None, typer.Option(help="Neighbour relation: add-remove or replace.")]
+Releases = Annotated[
+    int, typer.Option(help="How many such statistics are computed on the same sample.")
+]
+RowsPerPerson = Annotated[int, typer.Option(help="How many records one person may have.")]
 
 
 def none() -> "Omission":
@@ -101,13 +105,9 @@ def _bound(
     omission: "Omission",
     epsilon: Epsilon,
     delta: Delta = 0.0,
-    neighbours: Annotated[
-        str | None, typer.Option(help="Neighbour relation: add-remove or replace.")
-    ] = None,
-    releases: Annotated[
-        int, typer.Option(help="How many such statistics are computed on the same sample.")
-    ] = 1,
-    rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
+    neighbours: Neighbours = None,
+    releases: Releases = 1,
+    rows_per_person: RowsPerPerson = 1,
     bounds: Annotated[
         str | None,
         typer.Option(help="Declared bounds of the values, if any.", metavar="LOWER UPPER"),
@@ -137,13 +137,9 @@ def _calibrate(
     omission: "Omission",
     epsilon: Epsilon,
     delta: Delta = 0.0,
-    neighbours: Annotated[
-        str | None, typer.Option(help="Neighbour relation: add-remove or replace.")
-    ] = None,
-    releases: Annotated[
-        int, typer.Option(help="How many such statistics are computed on the same sample.")
-    ] = 1,
-    rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
+    neighbours: Neighbours = None,
+    releases: Releases = 1,
+    rows_per_person: RowsPerPerson = 1,
     json: Json = False,
 ) -> None:
     from omit import _validate
@@ -175,7 +171,7 @@ def independent(
     from omit.cli.output import show_pair
     from omit.omissions.independent import IndependentPair
 
-    pair = IndependentPair(_numbers("before", before), _numbers("after", after), added)
+    pair = IndependentPair(numbers("before", before), numbers("after", after), added)
     show_pair("independent", {"exact": pair.loss(epsilon, delta)}, epsilon, delta, json)
 
 
@@ -219,39 +215,6 @@ def _by_name(name: str, **parameters: Any) -> "Omission":
     return omission(name, **parameters)
 
 
-def _numbers(name: str, text: str) -> tuple[float, ...]:
-    from omit.errors import InvalidInput
-
-    try:
-        return tuple(float(part) for part in text.split(",") if part.strip())
-    except ValueError as error:
-        raise InvalidInput(f"Expected {name} as numbers with commas, got {text!r}.") from error
-
-
-def _command(build: "Callable[..., Omission]", run: Callable[..., None]) -> Callable[..., None]:
-    """Return a function with the options of both that builds an omission and runs with it."""
-    building = inspect.signature(build).parameters
-    running = dict(list(inspect.signature(run).parameters.items())[1:])
-
-    def command(**options: Any) -> None:
-        omission = build(**{name: options[name] for name in building})
-        run(omission, **{name: options[name] for name in running})
-
-    parameters = sorted(
-        (
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in (*building.values(), *running.values())
-        ),
-        key=lambda parameter: parameter.default is not inspect.Parameter.empty,
-    )
-    # The signature is what the options are read from; functions may have it, mypy does not know.
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__doc__ = build.__doc__
-    command.__module__ = __name__
-    return command
-
-
 def _refuse(name: str) -> Callable[[], None]:
     """Return a command that says why the design of that name has no bound here."""
 
@@ -273,8 +236,8 @@ for _build in (
     outlier_top,
 ):
     _name = _build.__name__.replace("_", "-")
-    bound.command(_name)(_command(_build, _bound))
-    calibrate.command(_name)(_command(_build, _calibrate))
+    bound.command(_name, help=_build.__doc__)(combined(_build, _bound))
+    calibrate.command(_name, help=_build.__doc__)(combined(_build, _calibrate))
 bound.command("independent")(independent)
 bound.command("subsets")(subsets)
 for _name in ("with-replacement", "stratified", "cluster", "systematic"):

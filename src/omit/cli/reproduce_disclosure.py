@@ -20,7 +20,7 @@ def disclosure_control(
     from omit.cli.writing import require_writable
     from omit.papers.disclosure_control import PAPER
     from omit.papers.disclosure_runs import STEPS, compute
-    from omit.papers.disclosure_verdicts import theorem_verdicts
+    from omit.papers.disclosure_theorems import theorem_verdicts
     from omit.report.disclosure_control import exhibits, notes
     from omit.report.reproduction import every_verdict, write_reproduction
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omit.mechanisms.base import Mechanism
     from omit.mechanisms.integrable import IntegrableMechanism, Measure
+    from omit.mechanisms.quantile import SmoothKind
+    from omit.mechanisms.sensitivity import Padding
 
 METRICS: "dict[str, Measure]" = {"mse": "squared", "relative": "relative"}
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
@@ -31,7 +32,7 @@ def chosen_relation(neighbours: str | None, statistic: str, metric: str | None) 
 
 def integrable_mechanisms(
     statistic: str, noise: str, metric: str | None, delta: float, neighbours: str = "replace"
-) -> "list[Mechanism] | None":
+) -> "list[IntegrableMechanism] | None":
     """Return the mechanisms with integrable noise that are asked for; None if others are meant.
 
     A mean is one of known size for a mean squared error, and for a relative one under replace.
@@ -75,21 +76,23 @@ def _known_size_means(measure: "Measure") -> "dict[str, Callable[[], IntegrableM
 
 
 def _quantile_mechanisms(
-    share: float, measure: str
+    share: float, measure: "Measure"
 ) -> "dict[str, Callable[[], IntegrableMechanism]]":
     from omit.mechanisms.exponential_quantile import ExponentialQuantile
     from omit.mechanisms.propose_test_release import ProposeTestRelease
     from omit.mechanisms.quantile import GlobalQuantile, SmoothQuantile
 
-    how = {"quantile": share, "measure": measure}
+    def smooth(noise: "SmoothKind" = "laplace", padding: "Padding" = "bounds") -> SmoothQuantile:
+        return SmoothQuantile(noise, quantile=share, measure=measure, padding=padding)
+
     return {
-        "smooth-laplace": lambda: SmoothQuantile("laplace", **how),  # type: ignore[arg-type]
-        "smooth-laplace-tight": lambda: SmoothQuantile("laplace-tight", **how),  # type: ignore[arg-type]
-        "smooth-student": lambda: SmoothQuantile("student", **how),  # type: ignore[arg-type]
-        "global-laplace": lambda: GlobalQuantile(**how),  # type: ignore[arg-type]
-        "exponential": lambda: ExponentialQuantile(**how),  # type: ignore[arg-type]
-        "propose-test-release": lambda: ProposeTestRelease(**how),  # type: ignore[arg-type]
-        NOT_PRIVATE: lambda: SmoothQuantile(padding="none", **how),  # type: ignore[arg-type]
+        "smooth-laplace": smooth,
+        "smooth-laplace-tight": lambda: smooth("laplace-tight"),
+        "smooth-student": lambda: smooth("student"),
+        "global-laplace": lambda: GlobalQuantile(quantile=share, measure=measure),
+        "exponential": lambda: ExponentialQuantile(quantile=share, measure=measure),
+        "propose-test-release": lambda: ProposeTestRelease(quantile=share, measure=measure),
+        NOT_PRIVATE: lambda: smooth(padding="none"),
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omit.cli.options import Json
 from omit.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from omit.verification.theorem_5_4 import Verification
 
 app = typer.Typer(help="Check the theorems by independent computation.", no_args_is_help=True)
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 # What rounding explains.
 ROUNDING = 1e-9

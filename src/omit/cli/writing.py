@@ -6,8 +6,16 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
 
 from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".png", ".pdf")
 
 
 def require_writable(output: Path) -> None:
@@ -43,3 +51,28 @@ def write_whole(output: Path, write: Callable[[Path], object]) -> None:
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink()
+
+
+def require_figure(output: Path) -> None:
+    """Refuse a place where no figure can be written, before anything is computed.
+
+    Raises
+    ------
+    InvalidInput
+        If the ending names no format, or nothing can be written there.
+    """
+    if output.suffix.lower() not in FORMATS:
+        raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
+    require_writable(output)
+
+
+def write_figure(output: Path, figure: Figure) -> None:
+    """Write a figure in the format that the ending names, and say so.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written; what was there before stays.
+    """
+    write_whole(output, lambda file: figure.savefig(file, dpi=160))
+    typer.echo(f"Wrote {output}.")

@@ -169,7 +169,10 @@ def parse_derivation(text: str) -> Derivation:
     assert bins is not None
     column, *numbers = bins.groups()
     lower, upper, count = (_number(text, each) for each in numbers)
-    number_of_bins = _validate.positive_integer("the number of bins", count)  # type: ignore[arg-type]
+    number_of_bins = _validate.positive_integer(
+        "the number of bins",
+        count,  # type: ignore[arg-type]  # a fraction is refused there
+    )
     if number_of_bins > MOST_BINS:
         raise InvalidInput(
             f"Expected at most {MOST_BINS:,} bins of {name!r}, got {number_of_bins:,}."

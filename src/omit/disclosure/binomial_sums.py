@@ -1,9 +1,9 @@
 """How far a sum of independent binomials is from a given number, on average.
 
-With S the sum, m its mean and x the number, |S - x| = S - x + 2 max(x - S, 0): only the chances of
-values below x are needed, and they depend on nothing above. So the law is built up one binomial at
-a time and cut off at x, and no part of it is an approximation; what is less probable than 1e-20 of
-a binomial's most probable value is left out.
+With S the sum, m its mean and x the number, `|S - x| = S - x + 2 max(x - S, 0)`: only the chances
+of values below x are needed, and they depend on nothing above. So the law is built up one binomial
+at a time and cut off at x, and no part of it is an approximation; what is less probable than 1e-20
+of a binomial's most probable value is left out.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def _euclidean(points: Points) -> FloatArray:
         _distance_sums(different, weights, start, stop, totals)
 
     # Threads of our own and not numba's, which must not be mixed with forked processes.
-    cores = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    cores = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # set at import
     with ThreadPoolExecutor(cores) as threads:
         blocks = [threads.submit(add_up, start) for start in range(0, len(counts), _ROWS_AT_A_TIME)]
         try:

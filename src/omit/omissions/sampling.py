@@ -171,8 +171,10 @@ class PoissonSampling(_UniformSampling):
                 _validate.positive_rate(f"rate[{index}]", each) for index, each in enumerate(given)
             )
         else:
-            # One of the two was given, as checked above.
-            checked = _validate.positive_rate("rate", given)  # type: ignore[arg-type]
+            checked = _validate.positive_rate(
+                "rate",
+                given,  # type: ignore[arg-type]  # not None: one of the two was given, as checked
+            )
         object.__setattr__(self, "rate", checked)
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.integrable import IntegrableMechanism
 from omit.mechanisms.known_size_mean import KnownSizeMean
 from omit.mechanisms.quantile import GlobalQuantile, SmoothQuantile
-from omit.mechanisms.sensitivity import smooth_sensitivity
+from omit.mechanisms.sensitivity import Padding, smooth_sensitivity
 from omit.omissions.sampling import FixedSizeSampling
 from omit.papers.accuracy_gains import (
     BOUNDS_VARIANTS,
@@ -98,7 +98,7 @@ def compute(runs: int = RUNS, advance: Callable[[], None] = lambda: None) -> Res
         for epsilon in VIOLIN_EPSILONS:
             drawn = [
                 mechanism.answers(
-                    beta, rows[: min(_AT_A_TIME, runs - start)], beta.bounds, _target(epsilon), rng
+                    beta, rows[: min(_AT_A_TIME, runs - start)], beta.bounds, target(epsilon), rng
                 )
                 for start in range(0, runs, _AT_A_TIME)
             ]
@@ -110,7 +110,7 @@ def compute(runs: int = RUNS, advance: Callable[[], None] = lambda: None) -> Res
         return gain_map(
             column,
             mechanism,
-            _target(LINE_EPSILONS[0]),
+            target(LINE_EPSILONS[0]),
             epsilons=LINE_EPSILONS,
             rates=LINE_RATES,
             runs=runs,
@@ -118,19 +118,14 @@ def compute(runs: int = RUNS, advance: Callable[[], None] = lambda: None) -> Res
         )
 
     by_bounds, sensitivity = {}, {}
-    beta_of = SmoothQuantile().calibration(_target(LINE_EPSILONS[0])).beta
+    beta_of = SmoothQuantile().calibration(target(LINE_EPSILONS[0])).beta
     for variant in BOUNDS_VARIANTS:
-        column, padding = lognormal, "none"
+        padding: Padding = "none" if variant.upper is None else "bounds"
+        column = lognormal
         if variant.upper is not None:
-            column, padding = read("lognormal", bounds=(0, variant.upper)), "bounds"
-        mechanism = SmoothQuantile(padding=padding)  # type: ignore[arg-type]
-        by_bounds[variant.name] = lines(column, mechanism)
-        sensitivity[variant.name] = smooth_sensitivity(
-            column,
-            "median",
-            beta_of,
-            padding,  # type: ignore[arg-type]
-        )
+            column = read("lognormal", bounds=(0, variant.upper))
+        by_bounds[variant.name] = lines(column, SmoothQuantile(padding=padding))
+        sensitivity[variant.name] = smooth_sensitivity(column, "median", beta_of, padding)
     medians = {name: populations[name] for name in ("lognormal", "bimodal")}
     return Results(
         runs,
@@ -152,7 +147,8 @@ def compute(runs: int = RUNS, advance: Callable[[], None] = lambda: None) -> Res
     )
 
 
-def _target(epsilon: float) -> Guarantee:
+def target(epsilon: float) -> Guarantee:
+    """Return the guarantee of a release at an epsilon."""
     return Guarantee(epsilon, DELTA, "replace")
 
 
@@ -164,7 +160,7 @@ def _sampled(column: Column, runs: int, advance: Callable[[], None]) -> SampledM
     whole = column.counts[None, :]
     everybody = {}
     for epsilon in VIOLIN_EPSILONS:
-        calibration = mechanism.calibration(_target(epsilon))
+        calibration = mechanism.calibration(target(epsilon))
         _, found = mechanism.sensitivities(column, whole, column.bounds, calibration.beta)
         everybody[epsilon] = float(found[0])
         scale = calibration.factor * everybody[epsilon]
@@ -178,11 +174,11 @@ def _sampled(column: Column, runs: int, advance: Callable[[], None]) -> SampledM
         for start in range(0, runs, _AT_A_TIME):
             counts = sampling.draw_counts(column, min(_AT_A_TIME, runs - start), rng)
             for epsilon in VIOLIN_EPSILONS:
-                base = base_guarantee(sampling, _target(epsilon))
+                base = base_guarantee(sampling, target(epsilon))
                 beta = mechanism.calibration(base).beta
                 parts[epsilon].append(mechanism.sensitivities(column, counts, column.bounds, beta))
         for epsilon in VIOLIN_EPSILONS:
-            calibration = mechanism.calibration(base_guarantee(sampling, _target(epsilon)))
+            calibration = mechanism.calibration(base_guarantee(sampling, target(epsilon)))
             found = np.concatenate([each[1] for each in parts[epsilon]])
             ratios[epsilon, size] = found / everybody[epsilon]
             drawn = calibration.unit.draw(rng, (runs,))

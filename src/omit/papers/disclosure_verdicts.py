@@ -1,4 +1,4 @@
-"""What the disclosure-control paper says, beside what its numbers are when computed anew."""
+"""What the disclosure-control paper shows, beside what its numbers are when computed anew."""
 
 from __future__ import annotations
 
@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omit._numeric import FloatArray, as_array
-from omit.disclosure.attributes import Attribute
-from omit.disclosure.histograms import LaplaceHistogram
-from omit.disclosure.measures import exact_measures, published_bounds
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS
-from omit.disclosure.suppression import RandomisedCellSuppression
-from omit.disclosure.swapping import RandomisedSwapping
-from omit.disclosure.swapping_exact import exact_swapping_delta
-from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.usefulness import GroupMap
-from omit.guarantee import Guarantee
-from omit.papers.verdict import Standing, Verdict
+from omit.papers.verdict import Verdict, agreement, standing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +21,6 @@ _ALIKE = 1.25  # numbers are comparable if neither is above 1.25 times the other
 _FLAT = 0.2  # hardly any change: a fifth of the change that is compared with
 
 
-def _standing(holds: bool) -> Standing:
-    return "holds" if holds else "does not hold"
-
-
-def _agreement(parts: Sequence[bool]) -> Standing:
-    """Return whether all, some or none of the parts of a claim hold."""
-    return "holds" if all(parts) else "holds in part" if any(parts) else "does not hold"
-
-
 def _near(found: pd.Series[float], printed: pd.Series[float], tolerance: float) -> list[bool]:
     """Return where numbers are within a relative distance of the printed ones."""
     return [bool(each) for each in (found / printed - 1).abs() <= tolerance]
@@ -46,147 +28,6 @@ def _near(found: pd.Series[float], printed: pd.Series[float], tolerance: float) 
 
 def _smallest(values: dict[str, float]) -> str:
     return min(values, key=lambda name: values[name])
-
-
-def row_of_counts(*counts: int) -> CountTable:
-    """Return a table with these counts in a row."""
-    kinds = Attribute("kind", tuple(f"c{place}" for place in range(len(counts))))
-    return CountTable((kinds,), np.array(counts))
-
-
-def theorem_verdicts(table: CountTable) -> list[Verdict]:
-    """Return what became of the lemma, the proposition and the theorems."""
-    kinds = Attribute("kind", ("a", "b", "c"))
-    suppression = RandomisedCellSuppression(6, False, 1.0)
-    universe = Universe((kinds,), records=39, largest_count=20)
-    exact = suppression.exact_delta(1.0, universe)
-    printed = suppression.published_delta(20)
-    odd = RandomisedCellSuppression(3, False, 1.0)
-    uneven = row_of_counts(2, 2, 2)
-    bias = exact_measures(odd, uneven).bias
-    bound = published_bounds(odd, uneven)["Theorem 2: sum of biases"]
-    swapping = RandomisedSwapping(("race",), rate=1.0, epsilon=0.1)
-    race, town = Attribute("race", ("x", "y", "z")), Attribute("town", ("A", "B"))
-    as_run = RandomisedCellSuppression(6, True, 1.0).guarantee(universe)
-    few = exact_swapping_delta(swapping, Universe((race, town), 3), 0.1)
-    assert few is not None
-    claimed = swapping.published_delta(3)
-    shifted, steep = row_of_counts(2, 12), RandomisedCellSuppression(4, False, 4.0)
-    laplace = exact_measures(LaplaceHistogram(4.0), shifted).fairness
-    suppressed = exact_measures(steep, shifted).fairness
-    real = RandomisedSwapping(("RAC1P",), 0.25, epsilon=1.0)
-    true_bias, _ = real.bias_and_variance(table)
-    swap_bounds = published_bounds(real, table)
-    five, fair = _theorem_5_and_7()
-    ordered, reversed_ = _theorem_8()
-    return [
-        Verdict(
-            "If the outputs whose likelihood ratio exceeds e^ε have probability at most δ, the "
-            "mechanism is (ε, δ)-DP.",
-            "Lemma 1",
-            "holds",
-            "Proved, not computed: the sum of max(0, P − e^ε Q) has a term for such outputs only, "
-            "of at most P each. The condition must hold for all neighbours in both orders; it is "
-            "sufficient, not necessary.",
-        ),
-        Verdict(
-            "Randomised suppression is (ε, 1 − e^(−ε(B−k))/4)-DP.",
-            "Theorem 1",
-            _agreement(
-                [exact.log_shortfall >= printed.log_shortfall, isinstance(as_run, Guarantee)]
-            ),
-            f"Valid if empty cells are suppressed too, and not tight: for B = 20, k = 6, ε = 1 the "
-            f"exact δ is 1 − {math.exp(exact.log_shortfall):.3g}, the theorem's 1 − "
-            f"{math.exp(printed.log_shortfall):.3g}. With empty cells left as they are, as in the "
-            "experiments, δ is 1.",
-        ),
-        Verdict(
-            "The biases of randomised suppression sum up to at most ‖k/2 − x‖₂ ‖p‖₂.",
-            "Theorem 2",
-            _standing(bias <= bound),
-            f"For odd k the mechanism uses ⌊k/2⌋ and the bound k/2: three cells of 2, k = 3, ε = 1 "
-            f"have {bias:.4g}, the bound says {bound:.4g}.",
-        ),
-        Verdict(
-            "Randomised swapping is (ε, δ)-DP with δ below 1.",
-            "Theorem 3",
-            _standing(few.delta <= claimed),
-            "Attributes that are not swapped are released as they are, so δ = 1. Even if only "
-            f"quasi-identifiers change ({CHANGE_QUASI_IDENTIFIERS}): ε = 0.1, γ = 0 and 3 records "
-            f"need {few.delta:.3f}, the theorem says {claimed:.3f}.",
-        ),
-        Verdict(
-            "The bias of a swapped cell is between (1 − γ)(L − m²) and (1 − γ)m².",
-            "Proposition 1, Theorems 4 and 6",
-            _standing(_inside_swapping_bounds(true_bias, swap_bounds)),
-            f"On this table, and vacuous: for Massachusetts the bounds are ±{swap_bounds['Proposition 1: largest bias']:.2g}"  # noqa: E501
-            f", and the biases lie between {true_bias.min():.1f} and {true_bias.max():.1f}.",
-        ),
-        Verdict(
-            "Randomised suppression and the Laplace histogram are fair up to the stated α.",
-            "Theorems 5 and 7",
-            _standing(five and fair),
-            "On 2,000 random tables each, the exact fairness "
-            f"{'never exceeds' if five and fair else 'exceeds somewhere'} the stated α.",
-        ),
-        Verdict(
-            "For smallest counts between 2 and k the Laplace histogram is at least as fair.",
-            "Theorem 8",
-            _agreement([ordered, laplace <= suppressed]),
-            f"It compares upper bounds, {'' if ordered else 'not '}in this order on 2,000 random "
-            f"tables; the exact α are the other way round on {reversed_:,} of them. Counts "
-            f"(2, 12), k = 4, ε = 4: {laplace:.3g} for Laplace, {suppressed:.2g} for suppression.",
-        ),
-    ]
-
-
-def _inside_swapping_bounds(bias: FloatArray, bounds: dict[str, float]) -> bool:
-    """Return whether biases obey Proposition 1 and Theorems 4 and 6."""
-    return bool(
-        bounds["Proposition 1: smallest bias"] <= bias.min()
-        and bias.max() <= bounds["Proposition 1: largest bias"]
-        and np.abs(bias).sum() <= bounds["Theorem 4: sum of biases"]
-        and bias.max() - bias.min() <= bounds["Theorem 6: fairness"]
-    )
-
-
-def _theorem_5_and_7(tables: int = 2000) -> tuple[bool, bool]:
-    rng = np.random.default_rng(0)
-    five = seven = True
-    for _ in range(tables):
-        counts = rng.integers(0, 40, size=int(rng.integers(2, 8)))
-        counts[0] += 1
-        table = row_of_counts(*counts.tolist())
-        epsilon = float(rng.uniform(0.1, 5))
-        suppression = RandomisedCellSuppression(int(rng.integers(1, 20)), False, epsilon)
-        bound = published_bounds(suppression, table)["Theorem 5: fairness"]
-        five &= exact_measures(suppression, table).fairness <= bound * (1 + 1e-12)
-        laplace = LaplaceHistogram(epsilon)
-        bound = published_bounds(laplace, table)["Theorem 7: fairness"]
-        seven &= exact_measures(laplace, table).fairness <= bound * (1 + 1e-12)
-    return bool(five), bool(seven)
-
-
-def _theorem_8(tables: int = 2000) -> tuple[bool, int]:
-    """Return whether the bounds are in Theorem 8's order, and how often the exact α are not."""
-    rng = np.random.default_rng(1)
-    ordered, reversed_ = True, 0
-    for _ in range(tables):
-        k = int(rng.integers(2, 20))
-        least = int(rng.integers(2, k + 1))
-        table = row_of_counts(
-            least, *rng.integers(least, 60, size=int(rng.integers(1, 7))).tolist()
-        )
-        epsilon = float(rng.uniform(0.1, 5))
-        laplace = LaplaceHistogram(epsilon)
-        suppression = RandomisedCellSuppression(k, False, epsilon)
-        bound = published_bounds(suppression, table)["Theorem 5: fairness"]
-        ordered &= published_bounds(laplace, table)["Theorem 7: fairness"] <= bound * (1 + 1e-12)
-        of_laplace, of_suppression = (
-            exact_measures(each, table).fairness for each in (laplace, suppression)
-        )
-        reversed_ += of_laplace > of_suppression * (1 + 1e-9) + 1e-12
-    return ordered, int(reversed_)
 
 
 def table_verdicts(found: pd.DataFrame, variants: pd.DataFrame) -> tuple[Verdict, ...]:
@@ -212,7 +53,7 @@ def table_verdicts(found: pd.DataFrame, variants: pd.DataFrame) -> tuple[Verdict
         Verdict(
             "Errors and fairness of the Laplace histogram.",
             "Table 1",
-            _agreement([*near, *fair]),
+            agreement([*near, *fair]),
             f"Our exact errors are {exactly} times the printed ones, within {_NEAR:.0%} at "
             f"{sum(near)} of 4 (the paper's race domain seems smaller); estimated from runs, "
             f"{estimated} times. α is exactly 1/ε, that is {laplace['α exact'].round(3).tolist()}, "
@@ -222,14 +63,14 @@ def table_verdicts(found: pd.DataFrame, variants: pd.DataFrame) -> tuple[Verdict
         Verdict(
             "δ of the discrete Gaussian is 0.36, 0.13, 0.01 and 3E-4.",
             "Table 1",
-            _agreement(deltas),
+            agreement(deltas),
             "That is e^(−2ε), cut off. At the variance the table shows (about 19.8/ε, inferred), "
             f"the exact δ is {', '.join(gauss['δ exact'])}: far more noise than its δ needs.",
         ),
         Verdict(
             "The Laplace histogram has smaller errors than randomised suppression for ε ≥ 1.",
             "Table 1",
-            _agreement([bool(each) for each in smaller]),
+            agreement([bool(each) for each in smaller]),
             f"With empty cells left as they are, suppression's exact error is "
             f"{suppression['bias exact'].round(0).astype(int).tolist()}, not "
             f"{suppression['bias printed'].round(0).astype(int).tolist()}; Laplace's is smaller at "
@@ -238,7 +79,7 @@ def table_verdicts(found: pd.DataFrame, variants: pd.DataFrame) -> tuple[Verdict
         Verdict(
             "Randomised swapping has errors of about 3,650 and α of about 1,946.",
             "Table 1",
-            _agreement(swapped),
+            agreement(swapped),
             f"Permute-and-flip donors for race give {swapping['bias exact'].iloc[1]:.0f} and "
             f"{swapping['α exact'].iloc[1]:.0f}. {nearest_variants(variants)}",
         ),
@@ -281,7 +122,7 @@ def figure_2_verdicts(found: pd.DataFrame) -> tuple[Verdict, ...]:
         Verdict(
             "The randomised versions have nearly the errors of the originals.",
             "Figure 2",
-            _agreement([bool(each) for each in near]),
+            agreement([bool(each) for each in near]),
             f"Exact error of the randomised version over that of the original: {_ranges(errors)}; "
             f"between 1/{_ALIKE:g} and {_ALIKE:g} at {int(near.sum())} of {len(near)} points "
             "(donors farther away are chosen too often at these ε). "
@@ -291,7 +132,7 @@ def figure_2_verdicts(found: pd.DataFrame) -> tuple[Verdict, ...]:
             "The fairness of the randomised versions is comparable to that of the originals, or "
             "better.",
             "Figure 2",
-            _agreement(fair),
+            agreement(fair),
             f"Exact α of the randomised version over that of the original: {_ranges(fairness)}. "
             f"{_left_out(found, 'fairness')}",
         ),
@@ -337,7 +178,7 @@ def figure_3_verdicts(found: Sequence[GroupMap]) -> tuple[Verdict, ...]:
             "Swapping has the largest errors for black men, and every mechanism has larger errors "
             "for black than for white men.",
             "Figure 3",
-            _standing(
+            standing(
                 max(black.values()) == black["randomised swapping"] and min(disparity.values()) > 0
             ),
             f"Expected absolute error for 100 white and 100 black men: {listed}.",
@@ -345,7 +186,7 @@ def figure_3_verdicts(found: Sequence[GroupMap]) -> tuple[Verdict, ...]:
         Verdict(
             "The Laplace histogram has the smallest errors and the smallest disparity.",
             "Figure 3",
-            _agreement([_smallest(each) == "Laplace" for each in (white, black, disparity)]),
+            agreement([_smallest(each) == "Laplace" for each in (white, black, disparity)]),
             f"Smallest for white men: {_smallest(white)}; for black men: {_smallest(black)}; "
             f"smallest difference: {_smallest(disparity)}.",
         ),
@@ -363,7 +204,7 @@ def figure_4_verdicts(found: pd.DataFrame) -> tuple[Verdict, ...]:
             "For ε ≥ 1 classifiers from Laplace and discrete Gaussian histograms are much more "
             "accurate than those from suppression and swapping.",
             "Figure 4",
-            _standing(bool(ahead.all())),
+            standing(bool(ahead.all())),
             f"All accuracies lie between {wide.min().min():.1f} and {wide.max().max():.1f} %, the "
             f"unprotected baseline has {found['baseline'].iloc[0]:.1f} %: the task does not tell "
             "the mechanisms apart.",
@@ -388,7 +229,7 @@ def figure_5_verdicts(found: pd.DataFrame) -> tuple[Verdict, ...]:
             "Noisy histograms disclose more unique records as ε grows; swapping hardly depends on "
             "ε and discloses more throughout.",
             "Figure 5",
-            _agreement([*rising.values(), bool(flat), *(bool(each) for each in more)]),
+            agreement([*rising.values(), bool(flat), *(bool(each) for each in more)]),
             f"Rising throughout: {listed}. Swapping changes by at most "
             f"{spread['randomised swapping'].max():.3f} percentage points over ε (Laplace by "
             f"{spread['Laplace'].max():.3f}) and is above Laplace at {int(more.sum())} of "

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from omit.papers.verdict import Paper, Verdict
+from omit.papers.verdict import Paper, Verdict, agreement, standing
 from omit.statistical.background import sampled_property_curve
 from omit.statistical.planner import Plan, plan
 
@@ -212,7 +212,7 @@ def main_verdicts(every: Sequence[Cell]) -> tuple[Verdict, ...]:
             "For fixed privacy parameters and utility loss, statistical privacy allows "
             "significantly more queries than differential privacy.",
             "Abstract, Section 6",
-            "does not hold",
+            agreement([q > t.exact for q, t, _ in exact if t is not None]),
             "At the paper's own (σ, ε, δ), exact accounting of Gaussian noise allows DP "
             f"{fewest:.0f} to {most:.0f} times as many queries as the partition answers. With the "
             "exact δ of the partition as well (one property, asked of every block), DP allows "
@@ -231,7 +231,7 @@ def main_verdicts(every: Sequence[Cell]) -> tuple[Verdict, ...]:
             "The sampling privacy curve with v known entries, as an average over a hypergeometric "
             "distribution.",
             "Example 1",
-            "does not hold",
+            standing(math.isclose(printed, right)),
             "The weights must be C(v,z) C(n−1−v, s−1−z) / C(n−1, s−1): the critical entry is "
             f"neither known nor drawn again. For n=12, s=6, v=11, ε=0.1 the printed form gives "
             f"{printed:.4f}, the truth is {right:g}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -42,6 +43,22 @@ class Verdict:
             raise InvalidInput(
                 f"Expected standing={self.standing!r} to be one of: {', '.join(known)}."
             )
+
+
+def standing(holds: bool) -> Standing:
+    """Return what became of a claim that holds or does not."""
+    return "holds" if holds else "does not hold"
+
+
+def agreement(parts: Sequence[bool]) -> Standing:
+    """Return what became of a claim of several parts: all, some or none of them hold.
+
+    Examples
+    --------
+    >>> agreement([True, True]), agreement([True, False]), agreement([False, False])
+    ('holds', 'holds in part', 'does not hold')
+    """
+    return "holds in part" if any(parts) and not all(parts) else standing(all(parts))
 
 
 @dataclass(frozen=True)

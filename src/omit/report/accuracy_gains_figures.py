@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,9 +60,9 @@ def violins(
 ) -> None:
     """Draw one violin for each group, with its median; a dashed line at the truth."""
     drawn = axes.violinplot(list(groups), showextrema=False, widths=0.85, points=200)
-    bodies: Sequence[object] = drawn["bodies"]  # type: ignore[assignment]
+    bodies: Any = drawn["bodies"]  # a list of them, which matplotlib's types do not say
     for body in bodies:
-        body.set(facecolor="0.8", edgecolor="0.3", alpha=1.0, linewidth=0.8)  # type: ignore[attr-defined]
+        body.set(facecolor="0.8", edgecolor="0.3", alpha=1.0, linewidth=0.8)
     for place, group in enumerate(groups, start=1):
         low, middle, high = np.quantile(group, [0.25, 0.5, 0.75])
         axes.plot([place, place], [low, high], color="0.2", linewidth=3)
@@ -98,42 +98,39 @@ def median_figure(
 def amplification_figure() -> Figure:
     """Return Figure 3: the epsilon that a sample may use, over the rate."""
     figure, (axes,) = _figure(6.4, 4.0)
-    rates = np.linspace(0.001, 1, 1000)
-    for index, epsilon in enumerate(VIOLIN_EPSILONS):
-        axes.plot(
-            100 * rates,
-            sample_epsilon(epsilon, rates),
-            label=f"ε = {epsilon:g}",
-            color=_SHADES[index],
-            linestyle=_STYLES[index],
-        )
+    _draw_over_rates(axes, VIOLIN_EPSILONS, sample_epsilon)
     axes.plot([1], [float(sample_epsilon(1.0, 0.01))], "o", color="black", markersize=5)
     axes.annotate("1 %: 5.15", (1, float(sample_epsilon(1.0, 0.01))), (6, 5.4))
-    axes.set(xlabel="sampling rate, %", ylabel="ε of the mechanism on the sample", xlim=(0, 100))
+    axes.set(ylabel="ε of the mechanism on the sample")
     axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.25)
-    axes.legend(title="guarantee of the release", frameon=False)
     return figure
 
 
 def saving_figure() -> Figure:
     """Return Figure 4: the largest useful sampling variance, over the rate."""
     figure, (axes,) = _figure(6.4, 4.2)
+    _draw_over_rates(axes, SAVING_EPSILONS, noise_saving)
+    axes.axhline(0.6, color="0.7", linewidth=0.8)
+    axes.set(ylim=(0, 1))
+    axes.set_ylabel("q: sampling variance ÷ noise variance\nbeyond which nothing is gained")
+    return figure
+
+
+def _draw_over_rates(
+    axes: Axes, epsilons: Sequence[float], curve: Callable[[float, FloatArray], FloatArray]
+) -> None:
     rates = np.linspace(0.001, 1, 1000)
-    for index, epsilon in enumerate(SAVING_EPSILONS):
+    for index, epsilon in enumerate(epsilons):
         axes.plot(
             100 * rates,
-            noise_saving(epsilon, rates),
+            curve(epsilon, rates),
             label=f"ε = {epsilon:g}",
             color=_SHADES[index],
             linestyle=_STYLES[index],
         )
-    axes.axhline(0.6, color="0.7", linewidth=0.8)
-    axes.set(xlabel="sampling rate, %", xlim=(0, 100), ylim=(0, 1))
-    axes.set_ylabel("q: sampling variance ÷ noise variance\nbeyond which nothing is gained")
+    axes.set(xlabel="sampling rate, %", xlim=(0, 100))
     axes.grid(alpha=0.25)
     axes.legend(title="guarantee of the release", frameon=False)
-    return figure
 
 
 def artefact_figure() -> Figure:

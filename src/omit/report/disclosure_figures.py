@@ -37,10 +37,10 @@ def errors_and_fairness(found: pd.DataFrame) -> Figure:
     return figure
 
 
-def _line(axes: Axes, x: object, y: object, place: int, label: str) -> None:
+def _line(axes: Axes, x: pd.Series, y: pd.Series, place: int, label: str) -> None:
     axes.plot(
-        x,  # type: ignore[arg-type]
-        y,  # type: ignore[arg-type]
+        x,
+        y,
         linestyle=_LINES[place % len(_LINES)],
         color=_SHADES[place % len(_SHADES)],
         marker=_MARKS[place % len(_MARKS)],

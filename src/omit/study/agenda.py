@@ -11,7 +11,7 @@ tried with nothing else running. Only a cell whose worker dies even then is give
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -41,11 +41,11 @@ class Agenda:
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         groups: dict[str, deque[Cell]] = {}
-        costs: Counter[str] = Counter()
+        costs: defaultdict[str, float] = defaultdict(float)
         for cell in cells:
             group = cell.group
             groups.setdefault(group, deque()).append(cell)
-            costs[group] += cell.cost  # type: ignore[assignment]
+            costs[group] += cell.cost
         self._groups = dict(sorted(groups.items(), key=lambda each: -costs[each[0]]))
         self._untouched = deque(self._groups)
         self._suspects: deque[Cell] = deque()

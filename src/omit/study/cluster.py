@@ -121,9 +121,10 @@ class Cluster:
         self._preferred.pop(future, None)
         error = future.exception()
         if error is None:
+            outcome: Outcome
             worker, outcome = future.result()
             self._free_workers[hand.cells[0].group] = worker
-            return outcome  # type: ignore[no-any-return]
+            return outcome
         if isinstance(error, _distributed().KilledWorker):
             return None
         if isinstance(error, OtherEnvironment):

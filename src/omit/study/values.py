@@ -78,7 +78,7 @@ def plain_answer(name: str, value: object) -> Answer:
 
 def _plain_scalar(name: str, value: object) -> Answer:
     if value is None or type(value) in (float, bool):
-        return value  # type: ignore[return-value]
+        return value  # type: ignore[return-value]  # mypy does not narrow by type()
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, str):

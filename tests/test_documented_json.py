@@ -1,0 +1,84 @@
+"""Every key that a command prints as JSON is named in the documentation."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Run
+
+PAGE = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+SECTIONS = {
+    part.partition("\n")[0]: set(re.findall(r"`([a-z_0-9]+)`", part))
+    for part in PAGE.partition("\n## JSON\n")[2].split("\n### ")
+}
+EVERYWHERE = {"neighbours", "notes", "verdict"}
+# What they hold is named by data, parameters and theorems.
+NAMED_BY_OTHERS = {
+    "bounds",
+    "directions",
+    "groups",
+    "parameters",
+    "published_bounds",
+    "witness",
+}
+COMMANDS = [
+    ("compare, best and solve", "compare adult --column age --omit poisson:0.5 --statistic mean"),
+    ("compare, best and solve", "compare kmedian-synthetic --statistic kmedian --k 2 --runs 2"),
+    ("compare, best and solve", "best beta --statistic mean --metric mse"),
+    ("compare, best and solve", "solve adult --column age --error 1"),
+    ("bound and calibrate", "bound outlier-score --m 0.1 --M 0.2 --epsilon 1"),
+    ("bound and calibrate", "bound outlier-threshold --threshold 0.1 --epsilon 1"),
+    ("bound and calibrate", "bound rule --keep 0 100 --bounds 0 200 --epsilon 1"),
+    ("bound and calibrate", "bound independent --before 0.1 --after 0.2 --added 0.3 --epsilon 1"),
+    ("bound and calibrate", "calibrate poisson --rate 0.1 --epsilon 1 --delta 0.2"),
+    (
+        "disclose",
+        "disclose adult --attributes race,sex,income --predict income --two-way race,income "
+        "--within sex=Male --paper-runs 2",
+    ),
+    ("The others", "curve property --n 10 --p 0.3"),
+    ("The others", "curve sum --n 10 --values 0:0.5,1:0.5"),
+    ("The others", "curve sample --n 20 --p 0.4 --sample poisson:0.1"),
+    ("The others", "partition plan --n 1000 --epsilon 0.1 --queries 2"),
+    ("The others", "partition answer adult --column age --query mean --seed 1"),
+    ("The others", "verify mixture --cases 1"),
+    ("The others", "verify theorem-5.4 --step 0.5 --epsilon 1"),
+]
+
+
+def _keys(content: Any) -> Iterator[str]:
+    if isinstance(content, list):
+        for each in content:
+            yield from _keys(each)
+    elif isinstance(content, dict):
+        for key, value in content.items():
+            yield key
+            if key not in NAMED_BY_OTHERS:
+                yield from _keys(value)
+
+
+@pytest.mark.parametrize(("section", "words"), COMMANDS, ids=[words for _, words in COMMANDS])
+def test_every_key_is_documented(
+    omit_command: Callable[[str], Run], section: str, words: str
+) -> None:
+    run = omit_command(f"{words} --json")
+    assert run.code == 0, run.err
+    content = json.loads(run.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert set(_keys(content)) - SECTIONS[section] - EVERYWHERE == set()
+
+
+def test_one_run_has_no_upper_end_and_its_json_no_infinity(
+    omit_command: Callable[[str], Run],
+) -> None:
+    run = omit_command(
+        "solve kmedian-synthetic --statistic kmedian --k 2 --candidates 4 --error 1e5 --runs 1 "
+        "--json"
+    )
+    content = json.loads(run.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (content["low"], content["high"]) == (0.0, None)
