@@ -53,3 +53,11 @@ def test_an_unknown_statistic_is_answered_with_all_that_are_known(
     assert run.code == 2
     for each in ("mean", "mode", "all", "median", "quantile:SHARE", "kmeans", "kmedian"):
         assert each in run.err
+
+
+@pytest.mark.parametrize("command", ["compare", "best", "solve --error 1e5"])
+def test_first_centres_are_chosen_in_every_command(omit_command: Omit, command: str) -> None:
+    words = f"{command} kmedian-synthetic --statistic kmeans --k 2 --runs 2 --json"
+    assert omit_command(f"{words} --start uniform").code == 0
+    refused = omit_command(f"{words} --start somewhere")
+    assert (refused.code, "start='somewhere'" in refused.err) == (2, True)

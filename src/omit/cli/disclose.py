@@ -140,7 +140,6 @@ def _show(assessment: "Assessment") -> None:
     from rich.table import Table
 
     from omit.disclosure.assessment import HEADINGS
-    from omit.guarantee import NoGuarantee
 
     console = Console(highlight=False)
     console.width = max(console.width, 140)
@@ -156,28 +155,38 @@ def _show(assessment: "Assessment") -> None:
     for row in assessment.rows:
         table.add_row(*row.cells())
     console.print(table)
-    console.print(assessment.verdict, style="bold", soft_wrap=True)
+    console.print(assessment.verdict, style="bold", soft_wrap=True, markup=False)
     console.print()
+    for line in (*_guarantees(assessment), *_learnt(assessment), *_recovered(assessment)):
+        console.print(line, soft_wrap=True, markup=False)
+    for note in assessment.notes:
+        console.print(note, soft_wrap=True, markup=False)
+
+
+def _guarantees(assessment: "Assessment") -> list[str]:
+    """Return why mechanisms have no guarantee, and what swapping has under a narrower relation."""
+    from omit.guarantee import NoGuarantee
+
+    lines = []
     for row in assessment.rows:
         if isinstance(row.guarantee, NoGuarantee):
-            console.print(f"{row.mechanism}: {row.guarantee.reason}", soft_wrap=True, markup=False)
+            lines.append(f"{row.mechanism}: {row.guarantee.reason}")
         restricted = row.quasi_identifiers_only
         if restricted is not None:
             said = restricted.reason if isinstance(restricted, NoGuarantee) else str(restricted)
-            console.print(
-                f"  if only quasi-identifiers change: {said}", soft_wrap=True, markup=False
-            )
-    for line in _learnt(assessment):
-        console.print(line, soft_wrap=True, markup=False)
+            lines.append(f"  if only quasi-identifiers change: {said}")
+    return lines
+
+
+def _recovered(assessment: "Assessment") -> list[str]:
+    """Return the line on suppressed cells, if there are any."""
     found = assessment.intervals
-    if found is not None and len(found):
-        console.print(
-            f"Of {len(found):,} suppressed cells, {int(found['recovered'].sum()):,} can be "
-            "computed from the published margins.",
-            soft_wrap=True,
-        )
-    for note in assessment.notes:
-        console.print(note, soft_wrap=True)
+    if found is None or not len(found):
+        return []
+    return [
+        f"Of {len(found):,} suppressed cells, {int(found['recovered'].sum()):,} can be computed "
+        "from the published margins."
+    ]
 
 
 def _learnt(assessment: "Assessment") -> list[str]:
