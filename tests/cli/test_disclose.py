@@ -76,6 +76,23 @@ def test_few_records_show_their_delta_if_only_quasi_identifiers_change(
         assert f"if only quasi-identifiers change: ({epsilon}, 0.8" in run.out
 
 
+@pytest.mark.parametrize("name", ["[red]", "[/]", "x[/red]"])
+def test_names_with_brackets_are_printed_as_they_are(
+    omit_command: Omit, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "odd.csv"
+    file.write_text(f"{name},b\n1,1\n2,2\n1,2\n", encoding="utf-8")
+    asked = f"disclose {file} --attributes {name},b --domain {name}=1,2 --domain b=1,2 --no-report"
+    run = omit_command(asked)
+    assert run.code == 0, run.err
+    assert f"{name} x b: 3 records" in run.out
+    compared = omit_command(
+        f"compare {file} --column {name} --statistic mean --epsilon 1 --bounds 1,2 --no-report"
+    )
+    assert compared.code == 0, compared.err
+    assert name in compared.out
+
+
 def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["disclose", "adult", "--attributes", "sex,old", "--json", "--derive"]
     with pytest.raises(SystemExit) as exit_:

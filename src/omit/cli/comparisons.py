@@ -50,7 +50,7 @@ def show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> Non
 
     from omit.utility.compare import NUMERIC, table_cells, table_headings
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     # A cut table is worse than a long line.
     console.width = max(console.width, 160)
     for comparison in comparisons:

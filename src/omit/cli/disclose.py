@@ -100,7 +100,7 @@ def disclose(
         missing_values=missing_value or (),
         table=table,
     )
-    with progress_bar("assessing", 7 if delta > 0 else 6, not json) as advance:
+    with progress_bar("assessing", 8 if delta > 0 else 7, not json) as advance:
         assessment = assess(
             counted,
             epsilon,
@@ -141,7 +141,7 @@ def _show(assessment: "Assessment") -> None:
 
     from omit.disclosure.assessment import HEADINGS
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.width = max(console.width, 140)
     counted = assessment.table
     title = (
@@ -155,12 +155,12 @@ def _show(assessment: "Assessment") -> None:
     for row in assessment.rows:
         table.add_row(*row.cells())
     console.print(table)
-    console.print(assessment.verdict, style="bold", soft_wrap=True, markup=False)
+    console.print(assessment.verdict, style="bold", soft_wrap=True)
     console.print()
     for line in (*_guarantees(assessment), *_learnt(assessment), *_recovered(assessment)):
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True)
     for note in assessment.notes:
-        console.print(note, soft_wrap=True, markup=False)
+        console.print(note, soft_wrap=True)
 
 
 def _guarantees(assessment: "Assessment") -> list[str]:

@@ -109,7 +109,7 @@ class Answer:
         if as_json:
             typer.echo(json.dumps(self.content, allow_nan=False))
             return
-        console = Console(highlight=False, soft_wrap=True)
+        console = Console(highlight=False, markup=False, soft_wrap=True)
         console.print(self.title, style="bold")
         for line in self.lines:
             console.print("  " + line)

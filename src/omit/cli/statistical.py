@@ -29,8 +29,8 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(title, style="bold", markup=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(title, style="bold")
     table = Table(box=None, padding=(0, 2), show_edge=False)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="left" if place == 0 else "right")

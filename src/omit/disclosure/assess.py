@@ -160,6 +160,8 @@ def assess(
         if advance is not None:
             advance()
     intervals, refusal = _intervals(table, CellSuppression(threshold), given)
+    if advance is not None:
+        advance()
     return Assessment(
         table=table,
         epsilon=float(epsilon),
