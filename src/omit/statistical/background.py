@@ -237,13 +237,13 @@ def _by_threshold(
     epsilon: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the bound of Example 1, at the threshold where it is smallest for each epsilon."""
-    below = np.cumsum(weights)
+    # Summed from the far end, where 1 less all others would have no digits left.
+    beyond = np.append(np.cumsum(weights[::-1])[::-1][1:], 0.0)
     chosen = np.unique(np.linspace(0, len(known) - 1, min(len(known), _MOST_STEPS)).astype(int))
     best = np.ones(len(epsilon))
     for index in chosen:
-        share = min(float(below[index]), 1.0)
         delta = _delta(int(others - known[index]), p, epsilon)
-        best = np.minimum(best, (1 - share) + missing + share * delta)
+        best = np.minimum(best, beyond[index] + missing + (1 - beyond[index]) * delta)
     return np.zeros(len(epsilon)), best
 
 
@@ -308,7 +308,7 @@ def sampled_groups_curve(
             return curve.lower, curve.delta
 
         low, high, listed = expected_over_draws(
-            [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng
+            [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng, len(chosen)
         )
         method = method if listed else "simulated"
         lows.append(low)
@@ -327,10 +327,12 @@ def expected_over_draws(
     width: int,
     runs: int,
     rng: np.random.Generator | None,
+    intervals: int = 1,
 ) -> tuple[FloatArray, FloatArray, bool]:
     """Return bounds on the average of `delta` over draws from groups, and whether all were listed.
 
-    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1].
+    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1]. If it is
+    estimated, so many `intervals` hold together with the confidence stated.
     """
     low, high = np.zeros(width), np.zeros(width)
     if count_draws(sizes, drawn) <= _MOST_COMPOSITIONS:
@@ -346,8 +348,8 @@ def expected_over_draws(
         )
     samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
     found = [delta(tuple(int(each) for each in row)) for row in samples]
-    below, _ = empirical_interval(np.array([each[0] for each in found]))
-    _, above = empirical_interval(np.array([each[1] for each in found]))
+    below, _ = empirical_interval(np.array([each[0] for each in found]), intervals)
+    _, above = empirical_interval(np.array([each[1] for each in found]), intervals)
     return below, above, False
 
 
