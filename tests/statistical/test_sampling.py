@@ -16,6 +16,7 @@ from omit.statistical.background import (
     sampled_groups_curve,
     sampled_property_curve,
 )
+from omit.statistical.binomial import one_more
 from omit.statistical.property import property_curve
 from omit.statistical.sampling import (
     Poisson,
@@ -23,6 +24,7 @@ from omit.statistical.sampling import (
     Template,
     WithoutReplacement,
     WithReplacement,
+    mixture_delta,
 )
 from tests.statistical.enumeration import (
     Law,
@@ -298,6 +300,23 @@ def test_a_secret_sample_keeps_its_digits_where_its_curve_ends(below: float) -> 
         curve = WithoutReplacement(size).secret_curve(n, p, epsilon)
         assert curve.lower[0] <= exact <= curve.delta[0]
         assert curve.delta[0] <= exact * (1 + 1e-8) + 1e-15
+
+
+def test_bounds_of_a_mixture_know_the_rounding_of_its_logarithm() -> None:
+    """Among many entries delta falls so fast that the last digit of an epsilon shows."""
+    trials, chance, share = 10**8, 0.21, 0.3
+    epsilons = np.random.default_rng(5).uniform(1e-3, 1.8e-3, 12)
+    bounds = mixture_delta(trials, chance, share, (0.0, 1 - share), epsilons)
+    for epsilon, below, above in zip(epsilons, *bounds, strict=True):
+        with mpmath.workdps(40):
+            grown = mpmath.expm1(mpmath.mpf(epsilon))
+            inner = float(mpmath.log1p(grown * (1 + (1 - mpmath.mpf(share)) / share)))
+        # Rounded away from the truth: the divergence falls.
+        before, after = np.nextafter(inner, 0), np.nextafter(inner, 1)
+        truths = share * one_more(trials, chance, np.array([before, after]))
+        assert above >= truths[0] * (1 - 1e-13)
+        assert below <= truths[1] * (1 + 1e-13)
+        assert above - below < 1e-8 * above
 
 
 @pytest.mark.parametrize("n", [10**6, 10**12, 10**17])
