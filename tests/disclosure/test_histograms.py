@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
@@ -68,12 +69,62 @@ def test_the_delta_of_discrete_gaussian_noise_is_that_of_all_answers(
     assert exact >= listed * (1 - 1e-14), "what is printed is never below what is lost"
 
 
+def delta_in_60_digits(variance: Fraction, epsilon: float) -> mpmath.mpf:
+    """Return the delta of two cells with discrete Gaussian noise, from the definition."""
+    with mpmath.workdps(60):
+        v = mpmath.mpf(variance.numerator) / variance.denominator
+        reach = int(20 * mpmath.sqrt(v)) + 3
+        weights = [mpmath.exp(-(mpmath.mpf(z) ** 2) / (2 * v)) for z in range(-reach, reach + 1)]
+        total = mpmath.fsum(weights)
+        parts = []
+        for d in range(-2 * reach, 2 * reach + 1):
+            loss = (d + 1) / v
+            if loss > epsilon:
+                both = zip(weights[max(0, -d) :], weights[max(0, d) :], strict=False)
+                probability = mpmath.fsum(a * b for a, b in both) / total**2
+                parts.append(-probability * mpmath.expm1(epsilon - loss))
+        return mpmath.fsum(parts)
+
+
+@pytest.mark.parametrize(
+    ("variance", "epsilon"),
+    [
+        (0.009820720420094547, 101.8255237114644),
+        (0.023534261880643715, 42.49124128352088),
+        (0.011762456464196167, 85.016255154177),
+        (0.3, 2.5),
+        (7.5, 0.5),
+    ],
+)
+def test_a_delta_of_little_noise_is_never_below_60_digits(variance: float, epsilon: float) -> None:
+    """The first three have 1/variance next to epsilon: their difference is rounding."""
+    exact = DiscreteGaussianHistogram(Fraction(variance), 1.0).exact_delta(epsilon).delta
+    truth = delta_in_60_digits(Fraction(variance), epsilon)
+    assert truth <= exact <= truth * (1 + 1e-11) + 1e-12
+
+
+@pytest.mark.parametrize("kind", [LaplaceHistogram, GeometricHistogram])
+def test_deltas_of_pure_noise_are_never_below_60_digits(
+    kind: type[LaplaceHistogram | GeometricHistogram],
+) -> None:
+    for epsilon, share in np.random.default_rng(1).uniform((1e-3, 0), (9, 1), (200, 2)):
+        at = float(epsilon * share)
+        with mpmath.workdps(60):
+            a = mpmath.mpf(epsilon) - mpmath.mpf(at)
+            if kind is LaplaceHistogram:
+                truth = 1 - mpmath.exp(-a / 2) * (1 + a / 4)
+            else:
+                truth = -mpmath.expm1(-a) / (1 + mpmath.exp(-mpmath.mpf(epsilon) / 2)) ** 2
+            assert truth <= kind(float(epsilon)).exact_delta(at).delta <= truth * (1 + 1e-14)
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1.0, 1e-3), (4.0, 1e-9), (1.0, 0.5)])
 def test_calibrated_noise_reaches_its_guarantee_and_hardly_more(
     epsilon: float, delta: float
 ) -> None:
     noisy = DiscreteGaussianHistogram.calibrated(Guarantee(epsilon, delta, "replace"))
     assert noisy.exact_delta(epsilon).delta <= delta
+    assert delta_in_60_digits(noisy.variance, epsilon) <= delta
     less = DiscreteGaussianHistogram(noisy.variance * Fraction(999, 1000), epsilon)
     assert less.exact_delta(epsilon).delta > delta
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -71,6 +72,25 @@ def test_corners_suffice_where_there_are_too_many_pairs_to_list(
     monkeypatch.setattr(suppression_module, "_ENUMERATED", 0)
     corners = mechanism.exact_delta(at, universe(cells, records, largest))
     assert corners.log_shortfall == everything.log_shortfall
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_small_delta_is_not_below_150_digits(seed: int) -> None:
+    """Far below the threshold nearly everything is suppressed, and delta is rounding or less."""
+    rng = np.random.default_rng(seed)
+    largest, epsilon = int(rng.integers(2, 30)), float(10 ** rng.uniform(-1, 1.5))
+    k = 2 * largest + int(rng.integers(4, 20))
+    at = epsilon * float(rng.choice([0.0, 0.5, 1.0]))
+    exact = RandomisedCellSuppression(k, False, epsilon).exact_delta(at, universe(3, 2 * largest))
+    with mpmath.workdps(150):
+
+        def hidden(x: int) -> mpmath.mpf:
+            return 1 if x == k // 2 else 1 - mpmath.exp((x - k) * mpmath.mpf(epsilon) / 2) / 2
+
+        x, y = exact.witness.cells
+        stays, moves = hidden(x) * hidden(y), hidden(x - 1) * hidden(y + 1)
+        truth = 1 - min(stays, mpmath.exp(at) * moves)
+        assert truth <= exact.delta <= truth * (1 + 1e-9) + 1e-14
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])

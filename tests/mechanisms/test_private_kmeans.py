@@ -29,7 +29,7 @@ def people(size: int = 300, seed: int = 0) -> FloatArray:
 
 
 # None is expected to fail: at scikit-learn's small tables the noise drowns everything, but what is
-# checked is the interface, and that results repeat.
+# checked is the interface, and that results repeat. A check that finds fault raises.
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [PrivateKMeans(random_state=0), PrivateKMeans(2, random_state=0)]
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import mpmath
 import numpy as np
 import pytest
 
@@ -35,6 +38,46 @@ def test_example_1_as_printed_is_too_optimistic() -> None:
     printed = sampled_property_curve(12, 0.5, 6, 0.1, average="published", **asked)  # type: ignore[arg-type]
     assert right.delta[0] == 1.0, "all others are known"
     assert printed.delta[0] == pytest.approx(0.7917, abs=5e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.55, 0.8, 0.95, 1.05])
+def test_a_deep_threshold_bound_is_the_smallest_over_all_thresholds(epsilon: float) -> None:
+    n, size, known, p = 2_000, 500, 500, 0.5
+    curve = sampled_property_curve(
+        n, p, size, [epsilon], known=known, conditional=True, average="threshold"
+    )
+    with mpmath.workdps(60):
+        ways = mpmath.binomial(n - 1, size - 1)
+        smallest = beyond = mpmath.mpf(1)
+        for count in range(size):
+            weight = mpmath.binomial(known, count) * mpmath.binomial(
+                n - 1 - known, size - 1 - count
+            )
+            beyond -= weight / ways
+            # A sample of this size, of whose other entries so many are known.
+            delta = property_curve(size, p, [epsilon], known=count).lower[0]
+            smallest = min(smallest, beyond + (1 - beyond) * mpmath.mpf(float(delta)))
+        assert smallest <= float(curve.delta[0]) <= float(smallest) * (1 + 1e-8) + 2e-20
+
+
+def test_the_worst_of_several_estimated_groups_has_the_confidence_of_one() -> None:
+    """So the interval of each must be wider: a hundredth of misses is divided among them."""
+    population = Population([(40, 0.5), (40, 0.3), (40, 0.1), (40, 0.2)], known=10)
+    alone, worst_of_all = (
+        sampled_groups_curve(
+            population,
+            60,
+            [0.1],
+            critical=critical,
+            conditional=True,
+            runs=200,
+            rng=np.random.default_rng(3),
+        )
+        for critical in (0, None)
+    )
+    assert alone.method == worst_of_all.method == "simulated"
+    width = 7 * (math.log(16 / 0.01) - math.log(4 / 0.01)) / (3 * 199)
+    assert worst_of_all.delta[0] >= alone.delta[0] + width
 
 
 def test_the_threshold_bound_holds_and_is_the_average_at_the_ends() -> None:

@@ -102,6 +102,32 @@ def test_more_entries_than_can_be_summed_are_refused() -> None:
         one_more(10**13, 0.5, np.array([0.1]))
 
 
+def test_deltas_are_precise_for_as_many_entries_as_are_taken() -> None:
+    """There one term is 1e-5 of the sum, and is itself a difference in the twelfth digit."""
+    trials, success = 10**12, 0.1
+    epsilon = 25 / (trials * success * (1 - success)) ** 0.5
+    with mpmath.workdps(60):
+        p, grow = mpmath.mpf(success), mpmath.exp(mpmath.mpf(epsilon))
+        start = int(mpmath.floor((trials + 1) * grow * p / (1 - p + grow * p)))
+        log_ratio = mpmath.log((trials - start) * p / ((start + 1) * (1 - p)))
+        most_probable = mpmath.exp(
+            mpmath.loggamma(trials + 1)
+            - mpmath.loggamma(start + 1)
+            - mpmath.loggamma(trials - start + 1)
+            + start * mpmath.log(p)
+            + (trials - start) * mpmath.log1p(-p)
+        )
+        beyond = float(log_ratio + epsilon)
+    # All that follows is small and of one sign, so that floats keep their digits.
+    further = np.arange(1_200_000.0)
+    falls = np.log1p(-further / (trials - start)) - np.log1p(further / (start + 1))
+    weights = np.exp(np.append(0.0, np.cumsum(falls + float(log_ratio))[:-1]))
+    truth = most_probable * float((weights * -np.expm1(beyond + falls)).sum())
+    assert weights[-1] < 1e-20
+    found = float(one_more(trials, success, np.array([epsilon]))[0])
+    assert abs(found / truth - 1) < 2e-10
+
+
 @pytest.mark.parametrize(
     ("trials", "success", "epsilon"),
     [

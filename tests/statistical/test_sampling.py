@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
+from omit.statistical.property import property_curve
 from omit.statistical.sampling import (
     Poisson,
     SamplingTechnique,
@@ -135,6 +138,15 @@ def test_a_secret_sample_keeps_its_digits_where_its_curve_ends(below: float) -> 
         curve = WithoutReplacement(size).secret_curve(n, p, epsilon)
         assert curve.lower[0] <= exact <= curve.delta[0]
         assert curve.delta[0] <= exact * (1 + 1e-8) + 1e-15
+
+
+@pytest.mark.parametrize("n", [10**6, 10**12, 10**17])
+def test_one_entry_of_a_huge_database_is_still_drawn_sometimes(n: int) -> None:
+    """In truth 200 of n times, and then it is told apart as among 200: no entry comes twice."""
+    curve = WithReplacement(200).curve(n, 0.5, [0.1], runs=50, rng=np.random.default_rng(0))
+    # All runs are alike here, so that the interval is as wide as 50 runs of a constant leave it.
+    given = property_curve(200, 0.5, [0.1]).delta[0] + 7 * math.log(4 / 0.01) / (3 * 49)
+    assert curve.delta[0] == pytest.approx(200 / n * given, rel=0.01)
 
 
 def test_simulated_draws_with_replacement_are_not_endless() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+
+import mpmath
 import numpy as np
 import pytest
 
@@ -205,3 +208,52 @@ def test_sums_of_coins_are_property_queries_however_large_epsilon_is() -> None:
         one = property_curve(n, 0.03, epsilons)
         group = grouped_property_curve([(n, 0.03)], epsilons)
         assert group.delta == pytest.approx(one.delta, rel=1e-6)
+
+
+def _tail_of_coins(first: int, trials: int, p: mpmath.mpf) -> mpmath.mpf:
+    """Return P(Bin(trials, p) >= first), term by term."""
+    log = mpmath.loggamma(trials + 1) - mpmath.loggamma(first + 1)
+    log -= mpmath.loggamma(trials - first + 1)
+    term = mpmath.exp(log + first * mpmath.log(p) + (trials - first) * mpmath.log1p(-p))
+    total, value = mpmath.mpf(0), first
+    while term > total * mpmath.mpf("1e-20"):
+        total += term
+        term *= mpmath.mpf(trials - value) / (value + 1) * p / (1 - p)
+        value += 1
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [20.0, 30.0])
+@pytest.mark.parametrize("p", [0.3, 1 / 3])
+def test_rounding_as_often_as_there_are_entries_is_part_of_the_error(
+    p: float, epsilon: float
+) -> None:
+    """One entry among a million coins can move the sum by 4 standard deviations."""
+    trials, shift = 10**6, 2_000
+    curve = sum_curve_of_groups([(Distribution([0, 1], [1 - p, p]), trials)], [0, shift], [epsilon])
+    with mpmath.workdps(40):
+        exact = []
+        for chance in (mpmath.mpf(p), 1 - mpmath.mpf(p)):
+            # The best threshold is where the next term gains nothing.
+            middle = int(trials * chance)
+            thresholds = range(middle, middle + 20_000)
+            log_odds = mpmath.log(chance / (1 - chance))
+
+            def gain(a: int, log_odds: mpmath.mpf = log_odds) -> mpmath.mpf:
+                """Return the logarithm of f(a - shift) / (e^epsilon f(a))."""
+                return (
+                    mpmath.loggamma(a + 1)
+                    + mpmath.loggamma(trials - a + 1)
+                    - mpmath.loggamma(a - shift + 1)
+                    - mpmath.loggamma(trials - a + shift + 1)
+                    - shift * log_odds
+                    - epsilon
+                )
+
+            best = thresholds[bisect.bisect_left(thresholds, 0, key=gain)]
+            exact.append(
+                _tail_of_coins(best - shift, trials, chance)
+                - mpmath.exp(epsilon) * _tail_of_coins(best, trials, chance)
+            )
+        assert float(curve.lower[0]) <= max(exact) <= float(curve.delta[0])
+    assert curve.delta[0] - curve.lower[0] < 1e-9 * curve.delta[0]

@@ -107,8 +107,13 @@ def test_an_interruption_within_the_block_is_not_lost() -> None:
 
 def test_a_worker_ignores_ctrl_c_even_if_it_is_not_blocked() -> None:
     before = signal.getsignal(signal.SIGINT)
+    # Where tests run in the background it is ignored from the start, which would prove nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
         ignore_interrupts()
         signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)

@@ -34,6 +34,7 @@ from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
+_UP = 1 + 2e-15  # more than rounding can have taken from a delta
 _SMALLEST_EPSILON = 1e-12  # whole noise stays far below 2^53
 
 
@@ -64,7 +65,8 @@ class LaplaceHistogram(TableMechanism):
         """Return the smallest delta at an epsilon."""
         a = max(0.0, self.epsilon - _validate.epsilon(epsilon))
         # 1 - e^(-a/2)(1 + a/4), without cancellation
-        return ExactDelta.of_delta(epsilon, -math.expm1(-a / 2) - math.exp(-a / 2) * a / 4)
+        delta = -math.expm1(-a / 2) - math.exp(-a / 2) * a / 4
+        return ExactDelta.of_delta(epsilon, delta * _UP)
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return (epsilon, 0)."""
@@ -115,7 +117,7 @@ class GeometricHistogram(TableMechanism):
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
         """Return the smallest delta at an epsilon."""
         excess = -math.expm1(min(0.0, _validate.epsilon(epsilon) - self.epsilon))
-        return ExactDelta.of_delta(epsilon, excess / (1 + self._ratio) ** 2)
+        return ExactDelta.of_delta(epsilon, excess / (1 + self._ratio) ** 2 * _UP)
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return (epsilon, 0)."""
@@ -229,8 +231,10 @@ class DiscreteGaussianHistogram(TableMechanism):
         parity = [math.fsum(np.exp(-((z - half) ** 2) / variance)) for half in (0.0, 0.5)]
         d = np.arange(-2 * reach, 2 * reach + 1)
         difference = np.exp(-(d**2) / (4 * variance)) * np.take(parity, d % 2) * law[0] ** 2
+        # Of two numbers that are nearly equal the difference is rounding: make it larger by that.
+        beyond = (1 + 1e-15) * (d + 1) / variance - (1 - 1e-15) * epsilon
         with np.errstate(over="ignore"):
-            excess = -np.expm1(np.minimum(0.0, epsilon - (d + 1) / variance))
+            excess = -np.expm1(np.minimum(0.0, -beyond))
         delta = math.fsum((difference * excess).tolist())
         return ExactDelta.of_delta(epsilon, delta * (1 + 1e-12) + 1e-30)
 

@@ -202,13 +202,18 @@ class RandomisedCellSuppression(CellSuppression):
         return worst
 
     def _log_shortfall(self, epsilon: float, x: int, y: int) -> float:
-        """Return ln(1 - delta) of one pair: the logarithm of the sum of min(P, e^epsilon Q)."""
+        """Return ln(1 - delta) of one pair: the logarithm of the sum of min(P, e^epsilon Q).
+
+        It is rounded down, so that delta is not too small. A logarithm near 0 is wrong by as many
+        units as its exponent has.
+        """
         first, second = self._log_law(x), self._log_law(y)
         first_next, second_next = self._log_law(x - 1), self._log_law(y + 1)
+        units = 1e-15 * (1 + min(self.threshold * self.epsilon / 2, 745.0))
         terms = [
             min(
-                first[a] + second[b],
-                epsilon + first_next[a] + second_next[b],
+                (1 + units) * (first[a] + second[b]),
+                (1 - 1e-15) * epsilon + (1 + units) * (first_next[a] + second_next[b]),
             )
             for a in first.keys() & first_next.keys()
             for b in second.keys() & second_next.keys()

@@ -235,13 +235,13 @@ def _by_threshold(
     epsilon: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the bound of Example 1, at the threshold where it is smallest for each epsilon."""
-    below = np.cumsum(weights)
+    # Summed from the far end, where 1 less all others would have no digits left.
+    beyond = np.append(np.cumsum(weights[::-1])[::-1][1:], 0.0)
     chosen = np.unique(np.linspace(0, len(known) - 1, min(len(known), _MOST_STEPS)).astype(int))
     best = np.ones(len(epsilon))
     for index in chosen:
-        share = min(float(below[index]), 1.0)
         delta = _delta(int(others - known[index]), p, epsilon)
-        best = np.minimum(best, (1 - share) + missing + share * delta)
+        best = np.minimum(best, beyond[index] + missing + (1 - beyond[index]) * delta)
     return np.zeros(len(epsilon)), best
 
 
@@ -306,7 +306,7 @@ def sampled_groups_curve(
             return curve.lower, curve.delta
 
         low, high, listed = expected_over_draws(
-            [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng
+            [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng, len(chosen)
         )
         method = method if listed else "simulated"
         lows.append(low)

@@ -12,7 +12,7 @@ The ratio of the two probabilities rises with `a`, so the sum runs over `a > k` 
 
 by summation by parts. No term is negative and `r(i) - r(i + 1)` has a closed form, so nothing
 cancels, however small the result is. Tests hold this against 60-digit arithmetic, up to 10^8 trials
-and down to 1e-300.
+and down to 1e-300, and at 10^12 trials.
 """
 
 from __future__ import annotations
@@ -169,10 +169,27 @@ def _one_more(trials: int, success: float, epsilon: FloatArray, *, failures: boo
     below = math.exp(log_odds) * (trials + 1.0) / ((count + 1.0) * (count + 2.0))
     curvature = np.append(np.cumsum((below * tail[1:])[::-1])[::-1], 0.0)
     index = np.minimum(start - first, len(count))
-    with np.errstate(divide="ignore"):
-        log_ratio = log_odds + np.log((trials - start) / (start + 1.0))
-    edge = np.maximum(-np.expm1(epsilon + log_ratio), 0.0)
-    return as_array(edge * tail[index] + np.exp(epsilon) * curvature[index])
+    log_ratio = _log_ratios(start, trials, success, failures)
+    # Where the start is rounded to a neighbour of the best one this is negative, and the sum right.
+    edge = -np.expm1(epsilon + log_ratio)
+    return as_array(np.maximum(edge * tail[index] + np.exp(epsilon) * curvature[index], 0.0))
+
+
+def _log_ratios(count: IntArray, trials: int, success: float, failures: bool) -> FloatArray:
+    """Return the logarithm of `r(count)`, to as many digits as it has.
+
+    It is a small sum of large logarithms, and among many trials what is left of it after epsilon is
+    far smaller still. So the ratio is made of whole numbers and rounded once.
+    """
+    share = 1 - Fraction(success) if failures else Fraction(success)
+    odds = share / (1 - share)
+    result = np.full(len(count), -np.inf)
+    for place, each in enumerate(count.tolist()):
+        if each < trials:
+            ratio = odds * Fraction(trials - each, each + 1)
+            rounded = float(ratio)
+            result[place] = math.log(rounded) + float(ratio / Fraction(rounded) - 1)
+    return result
 
 
 def _last_visible(trials: int, success: float, first: int, failures: bool) -> int:

@@ -34,7 +34,8 @@ def mixture_delta(
     weights `common`, whatever the entry is. So `P - e^epsilon Q = A b(a-1) - B b(a)` with
     `A = share - (e^epsilon - 1) common[0]` and `B = e^epsilon share + (e^epsilon - 1) common[1]`.
     The positive part is `A` times that of `1 + X` from `X` at `ln(B / A)`, and zero if `A <= 0`.
-    Where the difference `A` loses digits, the bounds part.
+    Where the difference `A` loses digits, or many trials make the last ones of the logarithm count,
+    the bounds part.
 
     Examples
     --------
@@ -49,9 +50,13 @@ def mixture_delta(
         A, B = share - excess * one, grow * share + excess * zero
         # Each weight was rounded, and so were both terms.
         wrong = _FEW_UNITS * (share + excess * one) if one else 0.0
-        for bounds, weight in ((lows, A - wrong), (highs, A + wrong)):
+        for bounds, weight, slack in (
+            (lows, A - wrong, _FEW_UNITS),
+            (highs, A + wrong, -_FEW_UNITS),
+        ):
             some = weight > 0
             inner = np.where(some, np.log(B / np.where(some, weight, B)), 0.0)
+            inner += slack * (1 + inner)
             value = weight * divergence(trials, p, np.maximum(inner, 0.0))
             bounds.append(np.where(some, value, 0.0))
     return np.maximum(*lows), np.maximum(*highs)

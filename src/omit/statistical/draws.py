@@ -26,10 +26,12 @@ def expected_over_draws(
     width: int,
     runs: int,
     rng: np.random.Generator | None,
+    intervals: int = 1,
 ) -> tuple[FloatArray, FloatArray, bool]:
     """Return bounds on the average of `delta` over draws from groups, and whether all were listed.
 
-    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1].
+    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1]. If it is
+    estimated, so many `intervals` hold together with the confidence stated.
     """
     low, high = np.zeros(width), np.zeros(width)
     if count_draws(sizes, drawn) <= _MOST_COMPOSITIONS:
@@ -45,8 +47,8 @@ def expected_over_draws(
         )
     samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
     found = [delta(tuple(int(each) for each in row)) for row in samples]
-    below, _ = empirical_interval(np.array([each[0] for each in found]))
-    _, above = empirical_interval(np.array([each[1] for each in found]))
+    below, _ = empirical_interval(np.array([each[0] for each in found]), intervals)
+    _, above = empirical_interval(np.array([each[1] for each in found]), intervals)
     return below, above, False
 
 

@@ -61,6 +61,8 @@ class LatticeSum:
         By how much each tilted probability may be wrong.
     outside
         Tilted probability outside of the interval, and folded into it.
+    log_moment_error
+        By how much `log_moment` may be wrong: rounding, as often as there are entries.
     """
 
     start: int
@@ -69,6 +71,7 @@ class LatticeSum:
     log_moment: float
     point_error: float
     outside: float
+    log_moment_error: float
 
     @property
     def total_error(self) -> float:
@@ -89,12 +92,14 @@ def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
     from scipy.fft import irfft, next_fast_len
 
     parts = [part for part in parts if part.count > 0]
-    log_moment, tilted = 0.0, []
+    log_moment, log_moment_error, tilted, doubts = 0.0, 0.0, [], []
     mean = variance = reach = top = 0.0
     for part in parts:
-        weights, log_factor = _tilted(part, tilt)
+        weights, doubt, log_factor, log_error = _tilted(part, tilt)
         log_moment += part.count * log_factor
+        log_moment_error += part.count * log_error + _UNIT * abs(log_moment)
         tilted.append(Part(part.points, weights, part.count))
+        doubts.append(doubt)
         centre = float(weights @ part.points)
         mean += part.count * centre
         variance += part.count * float(weights @ (part.points - centre) ** 2)
@@ -112,27 +117,50 @@ def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
             f"steps, more than {_LARGEST_TRANSFORM:,}."
         )
     size = next_fast_len(high - low + 1, real=True)
-    transform, errors = _characteristic(tilted, low, size)
+    transform, errors = _characteristic(tilted, doubts, low, size)
     layers = _LAYER_ERROR * math.log2(max(size, 2))
     magnitude = np.abs(transform)
     point_error = float(2 * (errors.sum() + layers * magnitude.sum())) / size
     mass = np.maximum(irfft(transform, size), 0.0)[: high - low + 1]
-    return LatticeSum(low, mass, tilt, log_moment, point_error, outside)
+    return LatticeSum(low, mass, tilt, log_moment, point_error, outside, log_moment_error)
 
 
-def _tilted(part: Part, tilt: float) -> tuple[FloatArray, float]:
-    """Return tilted probabilities, and the logarithm of what they were divided by."""
-    exponent = tilt * part.points + np.log(part.probabilities)
+def _tilted(part: Part, tilt: float) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return tilted probabilities and the logarithm of what they were divided by.
+
+    After each of the two, by how much it may be wrong. A sum of many entries multiplies the error
+    of the logarithm by their number. So around the mean, where factors are near 1, only their
+    distance from 1 is computed with.
+    """
+    if tilt == 0:
+        return part.probabilities, np.zeros(len(part.points)), 0.0, 0.0
+    centre = round(float(part.probabilities @ part.points))
+    turned = tilt * (part.points - centre)
+    if np.abs(turned).max() <= 1:
+        grown = part.probabilities * np.expm1(turned)
+        rest = math.log1p(math.fsum(grown))
+        weights = part.probabilities * np.exp(turned - rest)
+        wrong = 16 * math.fsum(np.abs(grown)) + 2 * abs(rest) + 2 * abs(tilt * centre)
+        return weights, 8 * _UNIT * weights, tilt * centre + rest, _UNIT * wrong
+    log = np.log(part.probabilities)
+    exponent = tilt * part.points + log
     largest = float(exponent.max())
     weights = np.exp(exponent - largest)
     total = math.fsum(weights)
-    return weights / total, largest + math.log(total)
+    weights /= total
+    parts_of_exponent = np.abs(tilt * part.points) + np.abs(log)
+    doubt = _UNIT * (8 + 4 * parts_of_exponent + abs(largest)) * weights
+    wrong = 4 + 2 * abs(largest) + 2 * math.log(total)
+    return weights, doubt, largest + math.log(total), math.fsum(doubt) + _UNIT * wrong
 
 
 def _characteristic(
-    parts: Sequence[Part], low: int, size: int
+    parts: Sequence[Part], doubts: Sequence[FloatArray], low: int, size: int
 ) -> tuple[NDArray[np.complex128], FloatArray]:
-    """Return the characteristic function of the sum minus `low`, and a bound on its errors."""
+    """Return the characteristic function of the sum minus `low`, and a bound on its errors.
+
+    `doubts` says by how much each probability of each part may be wrong.
+    """
     frequencies = np.arange(size // 2 + 1)
     width = sum(len(part.points) for part in parts)
     needed = np.ones(len(frequencies), dtype=bool)
@@ -150,13 +178,13 @@ def _characteristic(
         log_excess = np.zeros(len(chosen))
         relative = np.full(len(chosen), 16 * _UNIT)
         shift = -low
-        for part in parts:
+        for part, doubt in zip(parts, doubts, strict=True):
             centre = round(float(part.probabilities @ part.points))
             shift += part.count * centre
             real, imaginary, error = (
-                _directly(part, centre, chosen, size)
+                _directly(part, doubt, centre, chosen, size)
                 if directly
-                else _by_transform(part, centre, chosen, size)
+                else _by_transform(part, doubt, centre, chosen, size)
             )
             # Near 1 the first form is precise, near 0 only the second.
             square = 2 * real + real**2 + imaginary**2
@@ -196,7 +224,7 @@ def _log_magnitude(parts: Sequence[Part], size: int) -> FloatArray:
 
 
 def _directly(
-    part: Part, centre: int, frequencies: NDArray[np.int64], size: int
+    part: Part, doubt: FloatArray, centre: int, frequencies: NDArray[np.int64], size: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return `phi - 1` around the centre, summed value by value, and its absolute error."""
     places = part.points - centre
@@ -204,18 +232,20 @@ def _directly(
     turns = np.outer(frequencies, places) % size
     angle = (2 * math.pi / size) * np.where(2 * turns > size, turns - size, turns)
     sine = np.sin(angle)
-    real = -2 * (np.sin(angle / 2) ** 2 @ part.probabilities)
-    error = 8 * _UNIT * (np.abs(sine) @ part.probabilities + np.abs(real))
+    versine = 2 * np.sin(angle / 2) ** 2
+    real = -(versine @ part.probabilities)
+    error = (np.abs(sine) + versine) @ (8 * _UNIT * part.probabilities + doubt)
     return real, sine @ part.probabilities, error
 
 
 def _by_transform(
-    part: Part, centre: int, frequencies: NDArray[np.int64], size: int
+    part: Part, doubt: FloatArray, centre: int, frequencies: NDArray[np.int64], size: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the same by a fast transform, with the larger error that it has."""
     from scipy.fft import rfft
 
     folded = np.bincount((part.points - centre) % size, part.probabilities, minlength=size)
     value = np.conj(rfft(folded))[frequencies]
-    error = np.full(len(frequencies), _LAYER_ERROR * math.log2(max(size, 2)))
+    layers = _LAYER_ERROR * math.log2(max(size, 2))
+    error = np.full(len(frequencies), layers + math.fsum(doubt))
     return value.real - 1, value.imag, error

@@ -263,14 +263,16 @@ class WithReplacement(SamplingTechnique):
                 f"Expected a smaller sample or fewer runs: {runs:,} runs of {self.size:,} draws "
                 f"are more than {_MOST_DRAWS:,}."
             )
-        drawn = 1 - (1 - 1 / n) ** self.size
+        # Of a large database the share of one entry is lost beside 1.
+        drawn = -math.expm1(self.size * math.log1p(-1 / n)) if n > 1 else 1.0
         found = []
         for _ in range(runs):
             own = positive_binomial(self.size, 1 / n, rng)
             # Draws of known entries change nothing but how many others are drawn.
             left = int(rng.binomial(self.size - own, others / (n - 1))) if n > 1 else 0
-            times = np.bincount(rng.integers(others, size=left)) if others else np.zeros(0, int)
-            found.append(repeated_delta(own, Counter(times[times > 0].tolist()), p, epsilons))
+            places = rng.integers(others, size=left) if others else np.zeros(0, int)
+            times = np.unique(places, return_counts=True)[1]
+            found.append(repeated_delta(own, Counter(times.tolist()), p, epsilons))
         low, high = empirical_interval(np.array(found))
         return curve_of(epsilons, drawn * low, drawn * high, "simulated", text)
 

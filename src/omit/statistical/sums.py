@@ -280,8 +280,8 @@ def _tilted_delta(found: LatticeSum, shift: int, epsilon: float) -> tuple[float,
     size = abs(found.log_moment) + found.tilt * (found.start + begin)
     scale = math.exp(min(exponent, 700.0))
     wrong = (1 + factor) * (found.point_error * float(weights.sum()) + 2 * found.outside)
-    relative = 1e-15 * (1 + size)
-    return scale * total, scale * (wrong + total * relative) + 5e-324
+    relative = math.expm1(min(found.log_moment_error + 1e-15 * (1 + size), 700.0))
+    return scale * total, scale * (wrong + (total + wrong) * relative) + 5e-324
 
 
 def _any_pair(
