@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import or_
 
 import numpy as np
 import pytest
@@ -98,6 +100,14 @@ def test_the_parts_of_an_interrupted_verification_add_up() -> None:
     assert together.cells == first.cells + second.cells == 32
     assert together.removing.above == max(first.removing.above, second.removing.above)
     assert together.removing.below == max(first.removing.below, second.removing.below)
+
+
+def test_parts_add_up_to_the_same_in_whichever_order_they_finish() -> None:
+    # Many cells agree to the last digit, so that which of them is named must not be chance.
+    parts = list(slices([0.0, 100.0], step=0.1))
+    whole = check([0.0, 100.0], *grid(0.1))
+    for order in (parts, parts[::-1], parts[1::2] + parts[::2]):
+        assert reduce(or_, order) == whole
 
 
 def test_what_makes_no_sense_is_refused() -> None:

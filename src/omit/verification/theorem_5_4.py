@@ -73,9 +73,9 @@ class Disagreement:
     cells: int
 
     def __or__(self, other: Disagreement) -> Disagreement:
-        """Return the disagreement over the cells of both."""
-        highest = self if self.above >= other.above else other
-        lowest = self if self.below >= other.below else other
+        """Return the disagreement over the cells of both, whichever is named first."""
+        highest = max(self, other, key=lambda each: (each.above, _earlier(each.where_above)))
+        lowest = max(self, other, key=lambda each: (each.below, _earlier(each.where_below)))
         return Disagreement(
             highest.above,
             lowest.below,
@@ -115,6 +115,12 @@ class Verification:
             self.adding | other.adding,
             self.superfluous | other.superfluous,
         )
+
+
+def _earlier(cell: Cell) -> Cell:
+    """Return what is the larger, the earlier a cell is in the grid: of equals the first counts."""
+    epsilon, m, M = cell
+    return -m, -M, -epsilon
 
 
 def grid(step: float = 0.01) -> tuple[FloatArray, FloatArray]:
