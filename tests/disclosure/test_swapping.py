@@ -156,12 +156,12 @@ def exact_by_listing(
 ) -> float:
     """Return delta over all data sets, all neighbours and all answers, row by row."""
     worst = 0.0
-    profiles = list(itertools.product(*map(range, rest)))
-    kinds = [(race, *profile) for race in range(races) for profile in profiles]
+    profiles: list[Record] = list(itertools.product(*map(range, rest)))
+    kinds: list[Record] = [(race, *profile) for race in range(races) for profile in profiles]
     for others in itertools.combinations_with_replacement(kinds, records - 1):
         for profile in profiles:
             laws = [
-                product(row_laws([(race, *profile), *others], rate, epsilon, donor))
+                product([*row_laws([(race, *profile), *others], rate, epsilon, donor)])
                 for race in range(races)
             ]
             for one, other in itertools.permutations(laws, 2):
