@@ -35,6 +35,31 @@ def test_intervals_are_those_of_all_tables_that_fit_the_margins() -> None:
     assert found["high"].tolist() == np.max(fitting, axis=0).tolist()
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_no_table_that_fits_is_outside_of_the_intervals(seed: int) -> None:
+    """So nothing that is recovered could be another number."""
+    rng = np.random.default_rng(seed)
+    kinds = tuple(Attribute(name, tuple("ab")) for name in "xyz")
+    table = CountTable(kinds, rng.choice([0, 1, 2, 3, 9, 1_000_003], 8))
+    names = [[], ["x"], ["y"], ["z"], ["x", "y"], ["x", "z"], ["y", "z"]]
+    margins = [each for each in names if rng.random() < 0.6]
+    suppression = CellSuppression(4, zeros_kept=bool(rng.integers(2)))
+    found = suppressed_intervals(table, suppression, margins)
+    hidden = found["cell"].to_numpy()
+    fitting = []
+    for values in itertools.product(range(int(suppression.zeros_kept), 4), repeat=len(hidden)):
+        other = table.flat.copy()
+        other[hidden] = values
+        guess = CountTable(kinds, other)
+        if all((guess.marginal(each) == table.marginal(each)).all() for each in margins):
+            fitting.append(values)
+    possible = np.array(fitting).reshape(len(fitting), len(hidden))
+    assert (found["low"] <= possible.min(axis=0)).all()
+    assert (found["high"] >= possible.max(axis=0)).all()
+    same = possible.min(axis=0) == possible.max(axis=0)
+    assert (same | ~found["recovered"]).all()
+
+
 def test_a_cell_alone_in_its_margin_is_recovered_and_none_without_margins() -> None:
     table = CountTable((SEX, TOWN), np.array([2, 9, 9, 8, 9, 8]))
     suppression = CellSuppression(5)

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute
@@ -64,9 +65,37 @@ def test_expected_maps_are_those_of_many_releases() -> None:
     for place, (one, other) in enumerate(zip(exact, simulated, strict=True)):
         allowed = 5 * deviation.reshape(TABLE.shape)[place] + 1e-9
         assert (np.abs(one.change - other.change) <= allowed).all()
-        assert one.error == other.error
     truth = two_way(TABLE, TABLE.flat, "age", "rich", {"town": "A"})
     assert exact[0].true_line == regression_line(truth, (0.0, 20.0, 40.0), (1.0, 2.0))
+
+
+def test_the_map_of_a_certain_release_is_counted_by_hand() -> None:
+    """Below 10, of town A 5 is shown as 5; of town B 3 as 5, 9 as 5 and 8 as 5."""
+    in_a, in_b = group_maps(
+        CellSuppression(10), TABLE, "age", "rich", {"A": {"town": "A"}, "B": {"town": "B"}}
+    )
+    assert (in_a.change == 0).all()
+    assert in_a.error == 0
+    assert in_a.line == in_a.true_line
+    assert in_b.change.tolist() == [[0, 2], [0, -4], [-3, 0]]
+    assert in_b.error == pytest.approx(100 * (2 + 4 + 3) / (30 + 3 + 20 + 9 + 8 + 25))
+    shown = np.array([[30, 5], [20, 5], [5, 25]])
+    x, y = np.repeat([0.0, 20.0, 40.0], shown.sum(axis=1)), []
+    for no, yes in shown.tolist():
+        y += [1.0] * no + [2.0] * yes
+    slope, intercept = np.polyfit(x, y, 1)
+    assert in_b.line == pytest.approx((intercept, slope))
+
+
+def test_the_interval_of_an_accuracy_is_students() -> None:
+    noise, runs = LaplaceHistogram(0.05), 6
+    found = released_accuracy(noise, TABLE, "rich", np.random.default_rng(1), runs)
+    drawn = noise.study(TABLE, np.random.default_rng(1), runs)
+    scores = [logistic_accuracy(TABLE, each, "rich") for each in drawn]
+    interval = stats.t(runs - 1, np.mean(scores), stats.sem(scores)).interval(0.95)
+    assert found.value == pytest.approx(float(np.mean(scores)))
+    assert found.runs == runs
+    assert (found.low, found.high) == pytest.approx(interval)
 
 
 def test_categories_count_as_numbers_if_they_are_evenly_spaced() -> None:

@@ -114,6 +114,19 @@ def test_thresholds_find_all_positive_terms_of_a_log_concave_mass() -> None:
     )
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_thresholds_are_right_where_errors_hide_them(seed: int) -> None:
+    """In the long tail of a geometric law all ratios are e^epsilon, but for less than errors."""
+    fall, noise = 0.01, 1e-12
+    true = np.exp(-np.concatenate([3 * fall * np.arange(300, 0, -1), fall * np.arange(2000)]))
+    true /= true.sum()
+    wrong = np.random.default_rng(seed).uniform(-noise, noise, len(true))
+    epsilon = fall * (1 - np.array([1e-3, 1e-4, 1e-5, 1e-6]))
+    found = by_threshold(np.maximum(true + wrong, 0.0), 1, epsilon, noise)
+    truth = hockey_stick(*shifted(true, 1), epsilon)
+    assert (np.abs(found - truth) <= (1 + np.exp(epsilon)) * len(true) * noise).all()
+
+
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_continuous_noise_on_any_sum_is_bracketed(kind: str) -> None:
     noise = added_noise(kind, 1.5)  # type: ignore[arg-type]

@@ -62,6 +62,8 @@ def by_threshold(mass: FloatArray, shift: int, epsilon: FloatArray, noise: float
     """Return the divergence of the shifted from the unshifted, for a log-concave `mass`.
 
     `noise` is the size of errors in `mass`: where it is not larger than that, ratios mean nothing.
+    All is positive beyond a term that surely is, and nothing before one that surely is not. Terms
+    between these are summed one by one where they are positive.
     """
     up, still = shifted(mass, shift)
     tail_up = np.append(np.cumsum(up[::-1])[::-1], 0.0)
@@ -76,7 +78,18 @@ def by_threshold(mass: FloatArray, shift: int, epsilon: FloatArray, noise: float
         open_ = high > low
         high = np.where(open_ & positive, middle, high)
         low = np.where(open_ & ~positive, middle + 1, low)
-    return as_array(np.maximum(tail_up[low] - grow * tail_still[low], 0.0))
+    value = np.empty(len(epsilon))
+    for place, (found, factor) in enumerate(zip(low.tolist(), grow.tolist(), strict=True)):
+        first = last = found
+        step = 1
+        while first > 0 and factor * (still[first - 1] - noise) <= up[first - 1] + noise:
+            first, step = max(found - step, 0), 2 * step
+        step = 1
+        while last < len(up) and up[last] - noise <= factor * (still[last] + noise):
+            last, step = min(found + step, len(up)), 2 * step
+        unsure = np.maximum(up[first:last] - factor * still[first:last], 0.0).sum()
+        value[place] = tail_up[last] - factor * tail_still[last] + unsure
+    return np.maximum(value, 0.0)
 
 
 def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> FloatArray:

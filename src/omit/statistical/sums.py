@@ -209,7 +209,7 @@ def _extremes(
             deltas.append((low + high) / 2)
             errors.append((high - low) / 2)
             continue
-        value = by_threshold(mass, shift, epsilon, whole.point_error)
+        value = by_threshold(mass, shift, epsilon, whole.point_error + whole.outside)
         precise = error.copy()
         coarse = (error > _WORTH_TILTING * value) & (epsilon > 0)
         facing = [_mirror(part) for part in parts] if mirrored else parts
