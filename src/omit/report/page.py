@@ -21,7 +21,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
 table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; }
 th { border-bottom: 2px solid #444; } tr:nth-child(even) td { background: #f4f4f4; }
 td { vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.standing { font-weight: 600; white-space: nowrap; }
 figure { margin: 1.5rem 0; overflow-x: auto; }
 figure svg, figure img { max-width: 100%; height: auto; }
