@@ -66,6 +66,16 @@ def test_unequal_probabilities_have_no_exact_delta() -> None:
     assert found.partition.sizes == (625, 375), "in proportion to sqrt(p (1 - p)), 5 : 3"
 
 
+@pytest.mark.parametrize("p", [0.5, [0.5, 0.3]])
+def test_a_delta_too_small_for_floats_is_not_promised_to_be_zero(p: float | list[float]) -> None:
+    # If all entries have the property, the critical one has: delta is at least 0.3^100000.
+    found = plan(100_000, 2, 20.0, p=p)
+    assert 0 < found.theorem < 1e-300
+    assert found.exact is None or 0 < found.exact < 1e-300
+    assert isinstance(found.guarantee, StatisticalGuarantee)
+    assert found.guarantee.delta > 0
+
+
 def test_importance_buys_accuracy() -> None:
     found = plan(1000, 3, 0.1, importance=[16, 1, 1])
     assert found.partition.sizes == (666, 167, 167)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from omit import _validate
+from omit._numeric import SMALLEST_POSITIVE
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.mechanisms.gaussian import gaussian_delta, gaussian_scale
@@ -134,21 +135,31 @@ def plan(
     partition = Partition.by_importance(n, importance or [1.0] * count, chances)
     errors = partition.standard_errors(chances)
     bound = partition.property_bound(chances, epsilon)
-    theorem = float(bound.delta[0])
-    exact: PrivacyCurve | None = None
+    theorem = _not_zero(bound)
+    exact: float | None = None
+    assumption = bound.assumption
     if len(set(chances)) == 1:
-        exact = partition.property_exact(chances[0], epsilon)
+        curve = partition.property_exact(chances[0], epsilon)
+        exact, assumption = _not_zero(curve), curve.assumption
     return Plan(
         partition,
         chances,
         epsilon,
         errors,
         theorem,
-        None if exact is None else float(exact.delta[0]),
+        exact,
         compare_with_dp(n, errors, epsilon, theorem),
-        None if exact is None else compare_with_dp(n, errors, epsilon, float(exact.delta[0])),
-        bound.assumption if exact is None else exact.assumption,
+        None if exact is None else compare_with_dp(n, errors, epsilon, exact),
+        assumption,
     )
+
+
+def _not_zero(curve: PrivacyCurve) -> float:
+    """Return the delta of a curve at its only epsilon.
+
+    That all entries have the property tells the critical one's, so delta is not zero however small.
+    """
+    return max(float(curve.delta[0]), SMALLEST_POSITIVE)
 
 
 def compare_with_dp(
