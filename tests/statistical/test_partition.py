@@ -7,6 +7,7 @@ import pytest
 
 from omit.errors import InvalidInput, Refused
 from omit.statistical.background import Population, sampled_property_curve
+from omit.statistical.guarantee import PrivacyCurve
 from omit.statistical.partition import Partition
 from omit.statistical.property import property_curve
 
@@ -105,6 +106,32 @@ def test_a_curve_as_printed_is_neither_a_guarantee_nor_part_of_one() -> None:
         printed.guarantee(0.1)
     with pytest.raises(InvalidInput, match="as printed"):
         Partition(12, (6, 6)).bound([printed, printed])
+
+
+def test_a_bound_from_several_estimates_may_miss_where_any_of_them_does() -> None:
+    one = np.array([0.1])
+    curves = [
+        PrivacyCurve(one, one, 0 * one, (), "simulated", "x", confidence=confidence)
+        for confidence in (0.99, 0.95, 0.3)
+    ]
+    sizes = Partition(6, (2, 2, 2))
+    assert sizes.bound([curves[0], curves[1], curves[0]]).confidence == pytest.approx(0.94)
+    assert sizes.bound([curves[2], curves[2], curves[2]]).confidence == pytest.approx(0.3)
+    assert sizes.bound([curves[2], curves[1], curves[0]]).confidence == pytest.approx(0.24)
+    assert sizes.bound([property_curve(2, 0.5, 0.1)] * 3).confidence is None
+
+
+def test_blocks_of_two_sizes_are_estimated_twice() -> None:
+    population = Population([(40, 0.5), (40, 0.3), (40, 0.1), (40, 0.2)], known=10)
+    found = {
+        sizes: Partition(170, sizes).groups_bound(
+            population, 0.1, critical=0, runs=20, rng=np.random.default_rng(0)
+        )
+        for sizes in ((60, 60), (60, 50))
+    }
+    assert {curve.method for curve in found.values()} == {"simulated"}
+    assert found[60, 60].confidence == pytest.approx(0.99)
+    assert found[60, 50].confidence == pytest.approx(0.98)
 
 
 @pytest.mark.parametrize(

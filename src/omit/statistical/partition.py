@@ -125,7 +125,8 @@ class Partition:
         """Return the bound of Theorem 5.1 from one curve for each block.
 
         `curves[k]` is the curve of query `k` on a database of the block's size, all at the same
-        epsilons; any symmetric query with any noise will do.
+        epsilons; any symmetric query with any noise will do. If some are simulated, the bound has
+        the confidence that all of them hold together.
 
         Raises
         ------
@@ -146,8 +147,10 @@ class Partition:
         total = np.zeros(len(epsilon))
         for size, curve in zip(self.sizes, curves, strict=True):
             total += size / self.n * curve.delta
-        simulated = next((curve for curve in curves if curve.method == "simulated"), None)
-        method: Method = "upper bound" if simulated is None else "simulated"
+        # All of them have to hold together; a curve that serves several blocks misses only once.
+        simulated = {id(curve): curve for curve in curves if curve.method == "simulated"}
+        misses = math.fsum(1 - (curve.confidence or 0.0) for curve in simulated.values())
+        method: Method = "simulated" if simulated else "upper bound"
         blocks = f"blocks of {_show_sizes(self.sizes)}"
         return PrivacyCurve(
             epsilon,
@@ -157,7 +160,7 @@ class Partition:
             method,
             f"{self.n:,} independent identical entries in secret random {blocks}; on each: "
             f"{curves[0].assumption}",
-            confidence=None if simulated is None else simulated.confidence,
+            confidence=max(1 - misses, 0.0) if simulated else None,
         )
 
     def property_bound(self, p: float | Sequence[float], epsilon: ArrayLike) -> PrivacyCurve:
