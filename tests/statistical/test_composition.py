@@ -313,6 +313,20 @@ def test_the_critical_entry_is_in_the_worst_group_unless_named() -> None:
         assert "the critical one in any group" in curves[2].assumption
 
 
+def test_probabilities_that_sum_to_nearly_one_are_made_to() -> None:
+    near = Entries([(60, {0: 0.3 - 3e-10, 1: 0.7 - 5e-10})])
+    truth = property_curve(60, (0.7 - 5e-10) / (1 - 8e-10), EPSILONS)
+    found = exact_composition(near, [30, 30], ask(ONES, ONES), EPSILONS)
+    assert (found.lower <= truth.delta).all()
+    assert (truth.lower <= found.delta).all()
+
+
+def test_a_query_for_every_block_is_needed() -> None:
+    coins = Entries([(2, {0: 0.5, 1: 0.5})])
+    with pytest.raises(InvalidInput, match="has 1"):
+        exact_composition(coins, [1, 1], ask(ONES), [0.1])
+
+
 def test_scores_and_runs_are_checked_in_one_sentence() -> None:
     coins = Entries([(2, {0: 0.5, 1: 0.5})])
     with pytest.raises(InvalidInput, match="no score for 1"):

@@ -65,7 +65,15 @@ def ask(*queries: ScoreQuery) -> Analyst:
     >>> ask(first)(()).name
     'first'
     """
-    return lambda answers: queries[len(answers)]
+
+    def analyst(answers: Answers) -> ScoreQuery:
+        if len(answers) >= len(queries):
+            raise InvalidInput(
+                f"Expected a query for each block, the analyst has {len(queries)} only."
+            )
+        return queries[len(answers)]
+
+    return analyst
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,8 @@ class Entries:
                 )
             if set(law) != set(groups[0][1]):
                 raise InvalidInput("Expected all groups to have the same values.")
-            checked.append((size, tuple((value, law[value]) for value in groups[0][1])))
+            # What is missing would be missing in every entry, and in delta.
+            checked.append((size, tuple((value, law[value] / total) for value in groups[0][1])))
         object.__setattr__(self, "groups", tuple(checked))
 
     @property
