@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,19 @@ def test_sizes_follow_the_square_root_of_importance() -> None:
     best = sum(w / s for w, s in zip([9, 1, 1], sizes, strict=True))
     for other in ((601, 199, 200), (599, 201, 200), (700, 150, 150), (334, 333, 333)):
         assert sum(w / s for w, s in zip([9, 1, 1], other, strict=True)) > best
+
+
+def test_no_other_whole_numbers_have_a_smaller_weighted_error() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        n = int(rng.integers(2, 12))
+        count = int(rng.integers(1, min(n, 4) + 1))
+        importance, p = np.exp(rng.normal(0, 2, count)), rng.uniform(0.02, 0.98, count)
+        sizes = Partition.by_importance(n, importance.tolist(), p.tolist()).sizes
+        assert sum(sizes) == n
+        every = [np.diff([0, *cuts, n]) for cuts in itertools.combinations(range(1, n), count - 1)]
+        best = min(float((importance * p * (1 - p) / each).sum()) for each in every)
+        assert (importance * p * (1 - p) / sizes).sum() == pytest.approx(best, rel=1e-8)
 
 
 def test_a_query_that_looks_at_one_record_is_refused_even_if_the_first_records_are_equal() -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
+from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.background import Population, curve_of, sampled_groups_curve
 from omit.statistical.binomial_mixture import left_out_delta
@@ -31,6 +32,9 @@ from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
 from omit.statistical.property import describe, property_curve
 from omit.statistical.symmetry import Query, require_symmetric
 from omit.statistical.template import Template
+
+# Moves that gain less than this, relative to what they cost, are rounding.
+_TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Partition:
         """Return the blocks that minimise the mean squared errors, weighted by importance.
 
         The error of a share among `s` entries is `p (1 - p) / s`, so the best sizes are
-        proportional to `sqrt(importance * p (1 - p))`.
+        proportional to `sqrt(importance * p (1 - p))`, up to what whole numbers allow.
 
         Examples
         --------
@@ -103,6 +107,7 @@ class Partition:
         order = np.argsort(-(exact - sizes), kind="stable")
         for place in range(n - int(sizes.sum())):
             sizes[order[place % len(order)]] += 1
+        _exchange(sizes, wanted**2)
         return cls(n, tuple(int(size) for size in sizes))
 
     @property
@@ -318,6 +323,21 @@ class Partition:
                 f"{', '.join(f'{each:g}' for each in kinds)}, none known to the adversary"
             )
         return f"{text}; secret random blocks of {_show_sizes(self.sizes)}"
+
+
+def _exchange(sizes: np.ndarray[Any, np.dtype[np.int64]], weights: FloatArray) -> None:
+    """Move single entries between blocks while that lowers the sum of `weights / sizes`.
+
+    Each term is convex in its size, so where no single move helps, nothing does.
+    """
+    while True:
+        gain = weights / (sizes * (sizes + 1.0))
+        loss = np.where(sizes > 1, weights / (sizes * np.maximum(sizes - 1.0, 1.0)), np.inf)
+        to, away = int(np.argmax(gain)), int(np.argmin(loss))
+        if gain[to] <= loss[away] * (1 + _TIE):
+            return
+        sizes[to] += 1
+        sizes[away] -= 1
 
 
 def each_probability(p: float | Sequence[float], count: int) -> tuple[float, ...]:
