@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple
+import math
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from omit.disclosure.assess import assess
+from omit.disclosure.assessment import HEADINGS, Row
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
     Disclosure,
+    Measures,
     disclosure_of,
     exact_measures,
     group_errors,
+    mean_disclosure,
+    measures_of,
     published_bounds,
     simulated_measures,
     unique_exact_matches,
 )
-from omit.disclosure.suppression import RandomisedCellSuppression
+from omit.disclosure.mechanism import CellErrors
+from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
+from omit.disclosure.usefulness import Axis, GroupMap
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee, NoGuarantee
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.report.disclosure_report import error_figure
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
@@ -92,6 +101,142 @@ def test_group_errors_add_up_and_leave_empty_groups_out() -> None:
     assert towns["town"].tolist() == ["A", "C"]
     cells = mechanism.errors(table).absolute
     assert groups["absolute error"].sum() == pytest.approx(cells[:3].sum())
+
+
+def test_measures_are_by_definition_of_the_errors_of_cells() -> None:
+    errors = CellErrors(
+        np.array([-2.0, 0.5, 1.0]), np.array([1.0, 9.0, 4.0]), np.array([3.0, 1.0, 2.0])
+    )
+    assert measures_of(errors) == Measures(bias=3.5, fairness=3.0, variance=9.0, absolute=6.0)
+
+
+def test_estimated_measures_are_those_of_the_runs() -> None:
+    table, mechanism, runs = row(0, 2, 30), LaplaceHistogram(0.5), 40
+    off = mechanism.study(table, np.random.default_rng(5), runs) - table.flat
+    bias = off.mean(axis=0)
+    expected = (np.abs(bias).sum(), np.ptp(bias), off.var(axis=0).max(), np.abs(off).mean(0).sum())
+    found = simulated_measures(mechanism, table, np.random.default_rng(5), runs)
+    assert astuple(found) == pytest.approx(expected)
+
+
+def test_errors_of_a_group_are_counted_by_hand() -> None:
+    """Below 6 a 3 stands for 1, 2 and 5; 7 and 9 are shown as they are."""
+    table = CountTable((SEX, TOWN), np.array([1, 7, 2, 5, 9, 0]))
+    women, men = group_errors(CellSuppression(6), table, "sex").to_dict(orient="records")
+    assert women == {
+        "sex": "F",
+        "records": 10,
+        "cells": 3,
+        "absolute error": 3.0,
+        "error per 100 records": 30.0,
+        "bias": 3.0,
+    }
+    assert (men["records"], men["absolute error"], men["bias"]) == (14, 2.0, -2.0)
+    assert men["error per 100 records"] == pytest.approx(100 * 2 / 14)
+
+
+def test_the_mean_of_what_releases_show_is_taken_number_by_number() -> None:
+    shown = [Disclosure(1, 4, 10), Disclosure(3, 0, 16)]
+    assert mean_disclosure(shown) == Disclosure(2.0, 2.0, 13.0)
+
+
+def test_a_count_at_the_threshold_is_not_small() -> None:
+    assert disclosure_of(row(5, 6, 7, 0, 1), np.array([5, 6, 7, 0, 1]), 6).small == 2
+
+
+def test_published_bounds_are_the_paper_s_formulas() -> None:
+    table, epsilon = row(1, 3, 9), 0.5
+    x, half = np.array([1.0, 3.0, 9.0]), 4 / 2
+    # A count is suppressed unless Laplace noise of scale 2 / epsilon lifts it to the threshold.
+    p = stats.laplace(scale=2 / epsilon).cdf(4 - x)
+    assert published_bounds(RandomisedCellSuppression(4, True, epsilon), table) == pytest.approx(
+        {
+            "Theorem 2: sum of biases": math.sqrt(((half - x) ** 2).sum() * (p**2).sum()),
+            "Theorem 5: fairness": (9 - 1) * p[0] + 7 * (p[0] - p[2]),
+        }
+    )
+    low = row(0, 0, 3)
+    p_low, p_high = stats.laplace(scale=2 / epsilon).cdf([10.0, 7.0])
+    found = published_bounds(RandomisedCellSuppression(10, True, epsilon), low)
+    # The farthest from k / 2 = 5 is the smallest count, 0.
+    assert found["Theorem 5: fairness"] == pytest.approx(3 * p_low + 5 * (p_low - p_high))
+    assert published_bounds(LaplaceHistogram(epsilon), table) == pytest.approx(
+        {"Theorem 7: fairness": 8 * math.exp(-epsilon / 2) / 2}
+    )
+    rate, m = 0.4, 13
+    assert published_bounds(
+        RandomisedSwapping(("kind",), rate, epsilon=epsilon), table
+    ) == pytest.approx(
+        {
+            "Proposition 1: smallest bias": rate * (math.exp(-epsilon / 2) / m - m**2),
+            "Proposition 1: largest bias": rate * m**2,
+            "Theorem 4: sum of biases": rate * m**3,
+            "Theorem 6: fairness": rate * m**3,
+        }
+    )
+
+
+def test_every_number_of_a_row_stands_under_its_own_name() -> None:
+    """All numbers differ, so that none can stand for another."""
+    groups = pd.DataFrame([{"sex": "F", "bias": 1.5}])
+    kinds = Axis("kind", ("a", "b"), (1.0, 2.0), True)
+    lines = (0.25, 0.75), (0.5, 1.25)
+    picture = GroupMap("x", "women", kinds, kinds, np.eye(2), *lines, 12.5)
+    made = Row(
+        mechanism=LaplaceHistogram(2.0),
+        guarantee=Guarantee(2.0, 0.125, REPLACE),
+        errors=LaplaceHistogram(2.0).errors(row(1, 2)),
+        measures=Measures(bias=11.0, fairness=12.0, variance=13.0, absolute=14.0),
+        bounds={"Theorem 7": 15.0},
+        shown=Disclosure(16.0, 17.0, 18.0),
+        unique_matches=19.0,
+        groups=groups,
+        maps=(picture,),
+    )
+    names = "absolute_error bias fairness largest_variance k_anonymity unique_cells small_cells"
+    record = made.to_record()
+    assert [record[each] for each in names.split()] == [14, 11, 12, 13, 16, 17, 18]
+    assert (record["epsilon"], record["delta"]) == (2.0, 0.125)
+    assert record["unique_exact_matches_percent"] == 19
+    assert record["two_way"] == [
+        {
+            "group": "women",
+            "error_per_100_records": 12.5,
+            "line_in_data": {"intercept": 0.25, "slope": 0.75},
+            "line_in_release": {"intercept": 0.5, "slope": 1.25},
+            "change": [[1, 0], [0, 1]],
+        }
+    ]
+    shown = dict(zip(HEADINGS[1:], made.cells()[1:], strict=True))
+    assert shown == {
+        "ε": "2",
+        "δ": "0.125",
+        "abs. error": "14.0",
+        "bias": "11.0",
+        "fairness α": "12.00",
+        "max. variance": "13.00",
+        "unique matches": "19.00 %",
+    }
+    for epsilon, delta, kept in (
+        (2.0, 0.125, True),
+        (3.0, 0.2, True),
+        (1.9, 0.125, False),
+        (2.0, 0.12, False),
+    ):
+        assert made.keeps(epsilon, delta) == kept
+
+
+def test_the_smallest_absolute_error_is_recommended_not_the_smallest_bias() -> None:
+    found = assess(row(15, 12, 13), 1.0)
+    bias_free = replace(
+        found.rows[0], measures=Measures(bias=0.0, fairness=0.0, variance=1.0, absolute=1e6)
+    )
+    near = replace(
+        found.rows[1], measures=Measures(bias=9.0, fairness=0.0, variance=1.0, absolute=2.0)
+    )
+    said = replace(found, rows=(bias_free, near)).verdict
+    assert f"the {near.mechanism} has the smallest expected error" in said
+    assert "2.0 over 3 cells" in said
 
 
 def test_unique_matches_count_cells_that_stay_alone() -> None:
