@@ -229,7 +229,12 @@ def test_privacy_degrades_if_the_base_must_be_more_private(mixture: float, stand
 
 @pytest.mark.parametrize(
     ("errors", "survives"),
-    [((0.2, 0.3), "yes"), ((0.05, 0.3), "not in 4 cells"), ((0.1, 0.1), "nothing decided")],
+    [
+        ((0.2, 0.3), "yes"),
+        ((0.05, 0.3), "not in 4 cells"),
+        ((0.05, 0.06), "not in 8 cells"),
+        ((0.1, 0.1), "nothing decided"),
+    ],
 )
 def test_the_conclusion_survives_if_nothing_is_better(
     errors: tuple[float, float], survives: str
@@ -256,6 +261,221 @@ def test_simulated_errors_differ_only_beyond_four_standard_errors() -> None:
     sharper = results.assign(low=table["error"] - 0.0098, high=table["error"] + 0.0098)
     again = judged(sharper.drop(columns=kept))
     assert again[again["kind"] == "poisson"]["standing"].tolist()[:2] == ["undecided", "worse"]
+
+
+def _judged_again(table: pd.DataFrame, **changes: object) -> pd.DataFrame:
+    derived = ["without_omission", "plain_low", "plain_high", "gain", "standing"]
+    return judged(table.drop(columns=derived).assign(**changes))
+
+
+@pytest.mark.parametrize(
+    ("error", "standing"),
+    [(0.12, "undecided"), (0.13, "worse"), (0.08, "undecided"), (0.07, "better")],
+)
+def test_exact_errors_differ_where_their_intervals_part(error: float, standing: str) -> None:
+    table = _table(AGE_MODE, 0.1, [{"kind": "poisson", "rate": 0.5, "error": error}])
+    wide = _judged_again(table, low=table["error"] - 0.012, high=table["error"] + 0.012)
+    assert set(wide[wide["kind"] == "poisson"]["standing"]) == {standing}
+
+
+@pytest.mark.parametrize(
+    ("shift", "deviation", "runs", "standing"),
+    [
+        (0.03, 0.005, 10_000, "worse"),
+        (0.03, 0.01, 10_000, "undecided"),
+        (-0.03, 0.005, 10_000, "better"),
+        (-0.03, 0.01, 10_000, "undecided"),
+        # Student's quantile for 2 degrees of freedom is above 100, for 3 it is 22.2.
+        (0.03, 0.001, 3, "undecided"),
+        (0.03, 0.0002, 3, "worse"),
+        (-0.03, 0.001, 3, "undecided"),
+        (-0.03, 0.0002, 3, "better"),
+    ],
+)
+def test_runs_in_pairs_are_judged_by_the_spread_of_their_difference(
+    shift: float, deviation: float, runs: int, standing: str
+) -> None:
+    row: dict[str, object] = {"kind": "poisson", "rate": 0.5, "error": 0.1 + shift}
+    table = _table(AGE_MODE, 0.1, [row])
+    # Each by itself has a standard error of .0051, or .051: the pairs decide.
+    for width in (0.01, 0.1):
+        paired = _judged_again(
+            table,
+            low=table["error"] - width,
+            high=table["error"] + width,
+            method="simulated",
+            runs=runs,
+            difference=table["error"] - 0.1,
+            difference_deviation=deviation,
+        )
+        assert set(paired[paired["kind"] == "poisson"]["standing"]) == {standing}
+
+
+@pytest.mark.parametrize(
+    ("worse", "better", "undecided", "standing"),
+    [
+        (99, 1, 0, "holds"),
+        (98, 2, 0, "holds in part"),
+        (75, 25, 0, "holds in part"),
+        (74, 26, 0, "does not hold"),
+        (10, 0, 90, "holds"),
+        (9, 0, 91, "not tested"),
+        (0, 9, 91, "not tested"),
+    ],
+)
+def test_a_claim_that_omission_is_worse_stands_by_the_cells_that_are_decided(
+    worse: int, better: int, undecided: int, standing: str
+) -> None:
+    errors = [0.2] * worse + [0.05] * better + [0.1] * undecided
+    rows: list[dict[str, object]] = [
+        {"kind": "poisson", "rate": 0.5, "error": error} for error in errors
+    ]
+    assert _standing(_table(AGE_MODE, 0.1, rows), "every statistic worse") == standing
+
+
+@pytest.mark.parametrize(
+    ("low_rate", "high_rate", "standing"),
+    [
+        (1.9, 0.2, "holds"),
+        (2.1, 0.2, "does not hold"),
+        (0.2, 0.3, "does not hold"),
+    ],
+)
+def test_the_mean_may_err_more_at_low_rates(
+    low_rate: float, high_rate: float, standing: str
+) -> None:
+    rows: list[dict[str, object]] = [
+        {"kind": "poisson", "rate": 0.2, "error": low_rate},
+        {"kind": "poisson", "rate": 0.6, "error": high_rate},
+    ]
+    assert _standing(_table(AGE_MEAN, 0.1, rows), "less than .25 %") == standing
+
+
+@pytest.mark.parametrize(
+    ("plain", "error", "standing"),
+    [(0.1, 0.61, "holds"), (0.1, 0.59, "does not hold"), (0.2, 0.7, "does not hold")],
+)
+def test_the_mode_collapses_from_below_18_to_above_60_percent(
+    plain: float, error: float, standing: str
+) -> None:
+    assert _standing(_table(AGE_MODE, plain, _sampled(error)), "from under 18 %") == standing
+
+
+@pytest.mark.parametrize(("error", "standing"), [(1e-4, "holds in part"), (0.01, "does not hold")])
+def test_the_mode_of_hours_has_less_than_half_of_the_records(error: float, standing: str) -> None:
+    column = read("adult", "hours-per-week")
+    assert 2 * int(column.counts.max()) < column.size
+    table = _table(Subject("adult", "hours-per-week", "mode, Laplace"), 1e-5, _sampled(error))
+    assert _standing(table, "more than half") == standing
+
+
+def _scored(*errors: float, bound: str = "published") -> list[dict[str, object]]:
+    return [
+        {"kind": "outlier-score", "m": 0.1, "M": 0.2 + place / 10, "bound": bound, "error": error}
+        for place, error in enumerate(errors)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "standing", "said"),
+    [
+        ((0.12, 0.7), "holds", "0.0200 to 0.600"),
+        ((0.13, 0.7), "does not hold", "0.0300 to 0.600"),
+        ((0.12, 0.8), "does not hold", "0.0200 to 0.700"),
+    ],
+)
+def test_what_suppression_costs_the_mean(
+    errors: tuple[float, float], standing: str, said: str
+) -> None:
+    found = verdicts(_table(AGE_MEAN, 0.1, _scored(*errors)))
+    (cost,) = [each for each, _ in found if "as little as .021" in each.claim]
+    assert cost.standing == standing
+    assert said in cost.finding
+
+
+@pytest.mark.parametrize(
+    ("error", "standing"),
+    [(0.97, "holds"), (0.5, "does not hold"), (1.02, "does not hold")],
+)
+def test_what_suppression_costs_the_mode(error: float, standing: str) -> None:
+    table = _table(AGE_MODE, 0.1, _scored(0.05, error))
+    assert _standing(table, "up to 87.9") == standing
+
+
+@pytest.mark.parametrize(
+    ("cells", "sampled", "standing"),
+    [
+        ((0.5, 0.6), 0.3, "holds"),
+        ((0.5, 0.2), 0.3, "holds in part"),
+        ((0.1, 0.2), 0.3, "does not hold"),
+    ],
+)
+def test_sampling_that_keeps_as_many_is_compared_with_suppression(
+    cells: tuple[float, float], sampled: float, standing: str
+) -> None:
+    # Where m = M, suppression is sampling and is no evidence, however small its error.
+    diagonal: dict[str, object] = {"kind": "outlier-score", "m": 0.1, "M": 0.1, "error": 0.01}
+    for extra in (0.01, 0.99):
+        rows = [
+            *_sampled(sampled),
+            *_scored(*cells, bound="mixture"),
+            diagonal | {"bound": "mixture", "error": extra},
+        ]
+        assert _standing(_table(AGE_MODE, 0.1, rows), "leaves as many") == standing
+
+
+def _lloyd(rows: list[dict[str, object]]) -> pd.DataFrame:
+    return _table(Subject("adult", None, "DPLloyd"), 1.0, rows)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "standing"),
+    [
+        ({0.5: 1.05, 0.1: 1.1, 0.01: 1.3}, "holds"),
+        ({0.5: 1.15, 0.1: 1.1, 0.01: 1.3}, "holds in part"),
+        ({0.5: 1.05, 0.1: 1.3, 0.01: 1.3}, "holds in part"),
+        ({0.5: 1.05, 0.1: 1.1, 0.01: 1.1}, "holds in part"),
+        ({0.5: 1.15, 0.1: 1.1, 0.01: 1.1}, "does not hold"),
+    ],
+)
+def test_a_spike_is_at_low_rates_only(ratios: dict[float, float], standing: str) -> None:
+    rows: list[dict[str, object]] = [
+        {"kind": "poisson", "rate": rate, "error": ratio} for rate, ratio in ratios.items()
+    ]
+    assert _standing(_lloyd(rows), "spikes near") == standing
+
+
+@pytest.mark.parametrize(
+    ("error", "standing", "said"),
+    [
+        (0.9, "holds", "gain +0.1 ± 0.02"),
+        (1.1, "does not hold", "gain -0.1 ± 0.02"),
+        (1.01, "not tested", "gain -0.01 ± 0.02"),
+    ],
+)
+def test_a_gain_is_what_the_error_falls_by(error: float, standing: str, said: str) -> None:
+    cell: dict[str, object] = {"kind": "outlier-score", "m": 0.1, "M": 0.1, "error": error}
+    table = _lloyd([cell | {"bound": "published"}])
+    table = _judged_again(
+        table,
+        method="simulated",
+        difference=table["error"] - 1.0,
+        difference_deviation=0.01,
+    )
+    (gains,) = [each for each, _ in verdicts(table) if "gains a little" in each.claim]
+    assert gains.standing == standing
+    assert said in gains.finding
+    mixed = table["epsilon"] == 0.25
+    if standing == "holds":
+        some = table.assign(standing=table["standing"].where(~mixed, "undecided"))
+        assert _standing(some, "gains a little") == "holds in part"
+
+
+def test_the_largest_change_of_k_median_has_no_sign() -> None:
+    rows: list[dict[str, object]] = [{"kind": "poisson", "rate": 0.5, "error": 1.25}]
+    table = _table(Subject("kmedian-synthetic", None, "k-median"), 1.0, rows)
+    (median,) = [each for each, _ in verdicts(table) if "k-median worse" in each.claim]
+    assert "more than 25.0%" in median.finding
 
 
 def test_results_are_the_same_wherever_a_cell_is_computed(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def _lloyd_spikes(table: pd.DataFrame) -> Verdict | None:
         ratios = rows.assign(ratio=rows["error"] / rows["without_omission"])
         at = {rate: ratios[ratios["rate"] == rate]["ratio"] for rate in (0.5, 0.1, 0.01)}
         close, spiking = at[0.5].max() < 1.1, at[0.01].max() > 1.2 and at[0.1].max() < 1.2
-        standings.append(close + spiking)
+        standings.append(int(close) + int(spiking))  # truth values of numpy would not add up
         sentences.append(
             f"{name}, error ÷ error without sampling: "
             + "; ".join(
