@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from omit.disclosure.usefulness import Axis, GroupMap
 from omit.papers import disclosure_control as paper
 from omit.papers.disclosure_theorems import theorem_verdicts
 from omit.papers.disclosure_verdicts import (
     distance_from_printed,
     figure_2_verdicts,
+    figure_3_verdicts,
+    figure_4_verdicts,
     figure_5_verdicts,
     nearest_variants,
     table_verdicts,
@@ -88,6 +91,59 @@ def test_theorems_stand_as_the_errata_say() -> None:
         "Theorems 5 and 7": "holds",
         "Theorem 8": "holds in part",
     }
+
+
+@pytest.mark.parametrize(
+    ("errors", "larger", "smallest"),
+    [
+        # Laplace, suppression and swapping: errors for white and for black men.
+        (((1, 2), (4, 6), (5, 9)), "holds", "holds"),
+        (((1, 2), (4, 9), (5, 8)), "does not hold", "holds"),
+        (((1, 2), (6, 6), (5, 9)), "does not hold", "holds in part"),
+        (((4, 2), (3, 4), (5, 9)), "does not hold", "holds in part"),
+        (((1, 5), (4, 4.5), (5, 9)), "holds", "holds in part"),
+        (((9, 10), (4, 4.5), (5, 11)), "holds", "does not hold"),
+        (((1, 5), (10, 4), (5, 20)), "does not hold", "holds in part"),
+        # A difference in favour of black men is a difference.
+        (((1, 2), (9, 3), (5, 9)), "does not hold", "holds"),
+    ],
+)
+def test_figure_three_stands_by_the_errors_of_both_groups(
+    errors: tuple[tuple[float, float], ...], larger: str, smallest: str
+) -> None:
+    axis = Axis("x", ("a", "b"), (1.0, 2.0), True)
+    names = ("Laplace", "randomised suppression", "randomised swapping")
+    maps = [
+        GroupMap(name, group, axis, axis, np.zeros((2, 2)), (0.0, 1.0), (0.0, 1.0), error)
+        for name, pair in zip(names, errors, strict=True)
+        for group, error in zip(("white men", "black men"), pair, strict=True)
+    ]
+    assert [each.standing for each in figure_3_verdicts(maps)] == [larger, smallest]
+
+
+@pytest.mark.parametrize(
+    ("noisy", "control", "standing"),
+    [
+        ((80, 81), (75, 70, 78, 60), "holds"),
+        ((80, 77), (75, 70, 78, 60), "does not hold"),
+        ((77, 80), (75, 70, 78, 60), "does not hold"),
+        ((80, 81), (82, 70, 60, 60), "does not hold"),
+    ],
+)
+def test_figure_four_stands_if_both_histograms_are_ahead_of_all_others(
+    noisy: tuple[float, ...], control: tuple[float, ...], standing: str
+) -> None:
+    both = ("Laplace", "discrete Gaussian")
+    names = (*both, "randomised suppression", "randomised swapping", "suppression", "swapping")
+    found = pd.DataFrame(
+        [
+            # At the smallest epsilon nobody claims anything.
+            {"epsilon": e, "mechanism": name, "accuracy": value if e >= 1 else 50, "baseline": 85}
+            for e in paper.EPSILONS
+            for name, value in zip(names, (*noisy, *control), strict=True)
+        ]
+    )
+    assert [each.standing for each in figure_4_verdicts(found)] == [standing]
 
 
 def test_figure_five_stands_by_all_its_parts() -> None:

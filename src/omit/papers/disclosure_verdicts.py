@@ -170,6 +170,7 @@ def figure_3_verdicts(found: Sequence[GroupMap]) -> tuple[Verdict, ...]:
     black = {name: errors[name, "black men"] for name in names}
     white = {name: errors[name, "white men"] for name in names}
     disparity = {name: errors[name, "black men"] - errors[name, "white men"] for name in names}
+    gap = {name: abs(each) for name, each in disparity.items()}
     listed = ", ".join(
         f"{name} {errors[name, 'white men']:.1f} and {black[name]:.1f}" for name in names
     )
@@ -186,9 +187,9 @@ def figure_3_verdicts(found: Sequence[GroupMap]) -> tuple[Verdict, ...]:
         Verdict(
             "The Laplace histogram has the smallest errors and the smallest disparity.",
             "Figure 3",
-            agreement([_smallest(each) == "Laplace" for each in (white, black, disparity)]),
+            agreement([_smallest(each) == "Laplace" for each in (white, black, gap)]),
             f"Smallest for white men: {_smallest(white)}; for black men: {_smallest(black)}; "
-            f"smallest difference: {_smallest(disparity)}.",
+            f"smallest difference: {_smallest(gap)}.",
         ),
     )
 
