@@ -50,6 +50,11 @@ def test_the_interval_of_an_accuracy_covers_the_mean_of_many_releases() -> None:
     assert few.high - few.low > 2 * (many.high - many.low)
 
 
+def test_one_release_of_many_tells_nothing_about_their_mean() -> None:
+    found = released_accuracy(LaplaceHistogram(0.05), TABLE, "rich", np.random.default_rng(1), 1)
+    assert (found.low, found.high, found.runs) == (0.0, 100.0, 1)
+
+
 def test_a_constant_guess_gets_the_commonest_category() -> None:
     assert constant_accuracy(TABLE, "rich") == pytest.approx(100 * 228 / 370)
 
