@@ -285,10 +285,10 @@ def test_exact_errors_differ_where_their_intervals_part(error: float, standing: 
         (0.03, 0.01, 10_000, "undecided"),
         (-0.03, 0.005, 10_000, "better"),
         (-0.03, 0.01, 10_000, "undecided"),
-        # Student's quantile for 2 degrees of freedom is above 100, for 3 it is 22.2.
-        (0.03, 0.001, 3, "undecided"),
+        # Student's quantile that stands for 4 is 126 with 2 degrees of freedom, and 33 with 3.
+        (0.03, 0.0005, 3, "undecided"),
         (0.03, 0.0002, 3, "worse"),
-        (-0.03, 0.001, 3, "undecided"),
+        (-0.03, 0.0005, 3, "undecided"),
         (-0.03, 0.0002, 3, "better"),
     ],
 )
