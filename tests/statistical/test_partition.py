@@ -136,6 +136,15 @@ def test_a_bound_from_several_estimates_may_miss_where_any_of_them_does() -> Non
     assert sizes.bound([property_curve(2, 0.5, 0.1)] * 3).confidence is None
 
 
+def test_a_bound_states_what_is_assumed_on_every_block() -> None:
+    curves = [property_curve(2, 0.5, 0.1), property_curve(4, 0.125, 0.1)]
+    together = Partition(6, (2, 4)).bound(curves)
+    for curve in curves:
+        assert curve.assumption in together.assumption
+    alike = Partition(4, (2, 2)).bound([curves[0]] * 2)
+    assert alike.assumption.count(curves[0].assumption) == 1
+
+
 def test_blocks_of_two_sizes_are_estimated_twice() -> None:
     population = Population([(40, 0.5), (40, 0.3), (40, 0.1), (40, 0.2)], known=10)
     found = {

@@ -157,14 +157,16 @@ class Partition:
         misses = math.fsum(1 - (curve.confidence or 0.0) for curve in simulated.values())
         method: Method = "simulated" if simulated else "upper bound"
         blocks = f"blocks of {_show_sizes(self.sizes)}"
+        assumed = list(dict.fromkeys(curve.assumption for curve in curves))
+        on_blocks = "on each" if len(assumed) == 1 else "on the blocks"
         return PrivacyCurve(
             epsilon,
             np.minimum(total, 1.0),
             np.zeros(len(epsilon)),
             (),
             method,
-            f"{self.n:,} independent identical entries in secret random {blocks}; on each: "
-            f"{curves[0].assumption}",
+            f"{self.n:,} independent identical entries in secret random {blocks}; "
+            f"{on_blocks}: {' / '.join(assumed)}",
             confidence=max(1 - misses, 0.0) if simulated else None,
         )
 
