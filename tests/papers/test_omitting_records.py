@@ -407,11 +407,12 @@ def test_what_suppression_costs_the_mode(error: float, standing: str) -> None:
     [
         ((0.5, 0.6), 0.3, "holds"),
         ((0.5, 0.2), 0.3, "holds in part"),
+        ((*[0.5] * 9, 0.2), 0.3, "holds in part"),
         ((0.1, 0.2), 0.3, "does not hold"),
     ],
 )
 def test_sampling_that_keeps_as_many_is_compared_with_suppression(
-    cells: tuple[float, float], sampled: float, standing: str
+    cells: tuple[float, ...], sampled: float, standing: str
 ) -> None:
     # Where m = M, suppression is sampling and is no evidence, however small its error.
     diagonal: dict[str, object] = {"kind": "outlier-score", "m": 0.1, "M": 0.1, "error": 0.01}
