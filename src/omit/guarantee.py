@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from omit import _validate
+from omit._decimals import show_number
 from omit._numeric import expm1_ratio
 from omit.errors import InvalidInput, WrongNeighbours
 
@@ -110,19 +111,6 @@ def relation(name: str) -> Relation:
 def _readable(value: float) -> str:
     """Return a float to 14 digits, which hides rounding errors and nothing else."""
     return repr(float(f"{value:.14g}"))
-
-
-def show_number(value: float) -> str:
-    """Return a number for people: ten decimals at most, or a power of ten where it is tiny.
-
-    Examples
-    --------
-    >>> show_number(2.9004770978893855), show_number(1.0), show_number(1e-7)
-    ('2.9004770979', '1', '1e-07')
-    """
-    if 1e-3 <= value < 1e6:
-        return f"{value:.10f}".rstrip("0").rstrip(".")
-    return f"{value:.10g}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -186,7 +186,7 @@ def solve(
     json: Json = False,
 ) -> None:
     """Which epsilon reaches a wanted error?"""
-    from omit.guarantee import show_number
+    from omit._decimals import show_number
     from omit.omissions.by_name import parse_omission
     from omit.utility.compare import WARNING, private_notes
     from omit.utility.search import solve as find_epsilon

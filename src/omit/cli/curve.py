@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit._decimals import rounded_up
 from omit.cli.curve_texts import (
     parse_distribution,
     parse_group,
@@ -168,7 +169,7 @@ def sample(
         typer.echo(json_format.dumps({"command": "curve sample", **content}))
         return
     rows = [
-        [f"{e:g}", *(f"{each.delta[place]:.6g}" for each in found.values())]
+        [f"{e:g}", *(rounded_up(each.delta[place], 6) for each in found.values())]
         for place, e in enumerate(public.epsilon)
     ]
     headings = ["ε", *(f"δ, sample {name}" for name in found)]
@@ -284,8 +285,8 @@ def _show(title: str, found: "PrivacyCurve") -> None:
         rows.append(
             [
                 f"{epsilon:g}",
-                f"{found.delta[place]:.6g}",
-                *(f"{found.directions[name][place]:.6g}" for name in names),
+                rounded_up(found.delta[place], 6),
+                *(rounded_up(found.directions[name][place], 6) for name in names),
                 f"{v:g} against {w:g}",
             ]
         )

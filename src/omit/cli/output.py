@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, show_number
+from omit._decimals import show_number
+from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded
 from omit.omissions.base import Omission
 from omit.omissions.by_name import OMISSIONS
 from omit.omissions.subsets import PairLoss

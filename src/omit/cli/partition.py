@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit._decimals import rounded_up
 from omit.cli.bounds import numbers, pair_of_numbers
 from omit.cli.options import Json
 from omit.cli.statistical import WARNING, Size, print_table, seeded
@@ -222,7 +223,7 @@ def _show_plan(found: "Plan") -> None:
     rows = [
         [
             name,
-            f"{delta:.6g}",
+            rounded_up(delta, 6),
             f"{count:,}",
             "-" if dp is None else f"{dp.paper:,}",
             "-" if dp is None else f"{dp.exact:,}",

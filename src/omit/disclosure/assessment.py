@@ -6,8 +6,9 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from omit._decimals import rounded_up
 from omit.disclosure.measures import Disclosure, Measures
-from omit.disclosure.mechanism import NO_DELTA, CellErrors, LeastDelta, TableMechanism, rounded_up
+from omit.disclosure.mechanism import NO_DELTA, CellErrors, LeastDelta, TableMechanism
 from omit.disclosure.swapping import Swapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.usefulness import Accuracy, GroupMap

@@ -10,11 +10,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
 
+from omit._decimals import rounded_down, rounded_up
 from omit._numeric import FloatArray
 from omit.disclosure.table import CountTable, Universe
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
@@ -117,23 +117,7 @@ class LeastDelta:
             return "1"
         if self.log_shortfall < math.log(1e-4):
             return f"1 - 10^{math.ceil(self.log_shortfall / math.log(10))}"
-        return _rounded(self.delta, 4, ROUND_DOWN)
-
-
-def rounded_up(delta: float, digits: int = 4) -> str:
-    """Return a delta with so many digits that is never less than it is.
-
-    Examples
-    --------
-    >>> rounded_up(0.76212), rounded_up(1e-06), rounded_up(0.0)
-    ('0.7622', '1e-06', '0')
-    """
-    return _rounded(delta, digits, ROUND_UP)
-
-
-def _rounded(number: float, digits: int, rounding: str) -> str:
-    # The shortest decimal that is this number: 1e-6 is not rounded up to 1.001e-06.
-    return f"{float(Context(digits, rounding).create_decimal(Decimal(repr(number)))):.{digits}g}"
+        return rounded_down(self.delta)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from omit._decimals import show_number
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix
 from omit.data.casting import show_records
 from omit.data.column import Column
@@ -41,7 +42,6 @@ from omit.guarantee import (
     NoNoiseNeeded,
     Relation,
     guarantee_if_any,
-    show_number,
 )
 from omit.omissions._inverse import invert_increasing, largest_not_above
 from omit.omissions.drawing import kept_independently

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from omit import _validate
+from omit._decimals import show_number
 from omit._numeric import SMALLEST_POSITIVE, FloatArray
 from omit.errors import InvalidInput
-from omit.guarantee import NoGuarantee, show_number
+from omit.guarantee import NoGuarantee
 
 if TYPE_CHECKING:
     import pandas as pd
