@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_UP, Context, Decimal
+
+_NOISE = 4e-16
 
 
-def show_number(value: float) -> str:
+def show_number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a number for people: ten decimals at most, or a power of ten where it is tiny.
 
     Examples
     --------
     >>> show_number(2.9004770978893855), show_number(1.0), show_number(1e-7)
     ('2.9004770979', '1', '1e-07')
+    >>> show_number(2.9004770978893855, ROUND_DOWN), show_number(0.1 + 0.2, ROUND_UP)
+    ('2.9004770978', '0.3')
     """
+    # A few units in the last place are noise of the computation, and no reason to round away.
+    noise = {ROUND_UP: -_NOISE, ROUND_DOWN: _NOISE}.get(rounding, 0.0)
+    number = Decimal(repr(float(value) * (1 + noise)))
     if 1e-3 <= value < 1e6:
-        return f"{value:.10f}".rstrip("0").rstrip(".")
-    return f"{value:.10g}"
+        shown = f"{number.quantize(Decimal('1e-10'), rounding):f}"
+        return shown.rstrip("0").rstrip(".")
+    return _rounded(float(value) * (1 + noise), 10, rounding)
 
 
 def rounded_up(number: float, digits: int = 4) -> str:

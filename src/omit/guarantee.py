@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_UP
 from types import MappingProxyType
 from typing import Any
 
@@ -159,7 +160,21 @@ class Guarantee:
         )
 
     def __str__(self) -> str:
-        pair = f"({show_number(self.epsilon)}, {show_number(self.delta)})"
+        return self.shown()
+
+    def shown(self, rounding: str = ROUND_UP) -> str:
+        """Return the guarantee for people; rounded up, so that no less is promised than is kept.
+
+        What a mechanism must have at least is rounded down instead.
+
+        Examples
+        --------
+        >>> from decimal import ROUND_DOWN
+        >>> calibrated = Guarantee(2.9004770978893855)
+        >>> print(calibrated, "or", calibrated.shown(ROUND_DOWN))
+        (2.9004770979, 0)-DP under add-remove or (2.9004770978, 0)-DP under add-remove
+        """
+        pair = f"({show_number(self.epsilon, rounding)}, {show_number(self.delta, rounding)})"
         return f"{pair}-DP under {self.neighbours}"
 
     def delta_at(self, epsilon: float) -> float:

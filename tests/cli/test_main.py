@@ -45,4 +45,4 @@ def test_the_package_runs_as_a_module() -> None:
         "1",
     ]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "2.9004770979" in done.stdout
+    assert "2.9004770978" in done.stdout

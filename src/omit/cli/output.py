@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_UP
 from typing import Any
 
 import typer
@@ -93,14 +94,15 @@ class Answer:
         }
         lines = [
             f"target      {target}{_for_person(rows_per_person)}",
-            f"mechanism   {base}{_times(releases)}",
+            f"mechanism   {_needed(base)}{_times(releases)}",
         ]
         if isinstance(base, Guarantee):
             if base.epsilon > 0 and target.epsilon > 0 and releases == rows_per_person == 1:
                 lines.append(f"            {_saving(target.epsilon, base.epsilon)}")
             # Off the grid of its verification, Theorem 5.4 is a conjecture for delta > 0.
             lines += [
-                f"or          {other}{_times(releases)}, by Theorem 5.4 (verified on a grid)"
+                f"or          {_needed(other)}{_times(releases)}, by Theorem 5.4 (verified on a "
+                "grid)"
                 for other in candidates[1:]
             ]
         return cls(content, str(omission), lines)
@@ -152,9 +154,9 @@ def show_pair(
         bounds = {**bounds, "lower bound": floor}
     lines = [
         f"mechanism   {Guarantee(epsilon, delta)}",
-        f"this pair   epsilon = {show_number(leading.epsilon)}, "
-        f"delta = {show_number(leading.delta)} (presence {show_number(leading.presence)}, "
-        f"absence {show_number(leading.absence)})",
+        f"this pair   epsilon = {_at_most(leading.epsilon)}, "
+        f"delta = {_at_most(leading.delta)} (presence {_at_most(leading.presence)}, "
+        f"absence {_at_most(leading.absence)})",
         "            the loss of one pair of databases is not a guarantee for all of them",
     ]
     title = "one pair of databases"
@@ -193,7 +195,23 @@ def _as_json(answer: Guarantee | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
 
 
 def _bound_rows(bounds: Mapping[str, float]) -> list[tuple[str, str, str]]:
-    return [(name, show_number(value), REMARKS.get(name, "")) for name, value in bounds.items()]
+    return [
+        (
+            name,
+            show_number(value, ROUND_DOWN) if name == "lower bound" else _at_most(value),
+            REMARKS.get(name, ""),
+        )
+        for name, value in bounds.items()
+    ]
+
+
+def _at_most(value: float) -> str:
+    return show_number(value, ROUND_UP)
+
+
+def _needed(base: Guarantee | NoNoiseNeeded) -> str:
+    """Return what a mechanism needs: a larger epsilon, by rounding, would not do."""
+    return base.shown(ROUND_DOWN) if isinstance(base, Guarantee) else str(base)
 
 
 def _times(releases: int) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_UP
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -62,7 +63,7 @@ class StatisticalGuarantee:
             raise InvalidInput("Expected the assumption that a statistical guarantee rests on.")
 
     def __str__(self) -> str:
-        pair = f"({show_number(self.epsilon)}, {show_number(self.delta)})"
+        pair = f"({show_number(self.epsilon, ROUND_UP)}, {show_number(self.delta, ROUND_UP)})"
         return f"{pair}-statistical privacy, assuming: {self.assumption}"
 
     def implies(self, other: StatisticalGuarantee) -> bool:
