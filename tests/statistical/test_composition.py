@@ -230,6 +230,7 @@ def test_known_entries_are_a_group_with_a_certain_value() -> None:
         lambda: composition_bound(_entries([THREE] * 3), [4], ask(TOTAL), [0.1]),
         lambda: composition_bound(_entries([THREE] * 3), [2], lambda a: sum, [0.1]),  # type: ignore[arg-type, return-value]
         lambda: composition_bound(_entries([THREE] * 3), [2], ask(TOTAL), [0.1], critical=1),
+        lambda: composition_bound(_entries([THREE] * 3), [2], ask(TOTAL), [0.1], method="quick"),  # type: ignore[arg-type]
         lambda: worst_of_class(_entries([THREE] * 3), [2], [], [0.1]),
     ],
 )

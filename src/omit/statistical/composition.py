@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,8 @@ from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import hockey_stick
 from omit.statistical.score_queries import Analyst, Entries, ScoreQuery, ask
 
+Averaging: TypeAlias = Literal["auto", "listed", "simulated"]
+
 
 def composition_bound(
     entries: Entries,
@@ -37,7 +39,7 @@ def composition_bound(
     epsilon: ArrayLike,
     *,
     critical: int | None = None,
-    method: Literal["auto", "listed", "simulated"] = "auto",
+    method: Averaging = "auto",
     runs: int = 1_000,
     rng: np.random.Generator | None = None,
 ) -> PrivacyCurve:
@@ -67,6 +69,9 @@ def composition_bound(
     >>> composition_bound(coins, [4, 4], ask(count, count), [0.1]).delta
     array([0.36185364])
     """
+    if method not in get_args(Averaging):
+        known = ", ".join(get_args(Averaging))
+        raise InvalidInput(f"Expected method={method!r} to be one of: {known}.")
     blocks = checked_blocks(sizes, entries.n)
     epsilons = ascending_epsilons(epsilon)
     engine = CompositionEngine(entries, blocks, analyst, epsilons)
