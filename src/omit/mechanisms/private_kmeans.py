@@ -28,7 +28,7 @@ except ImportError as error:
     ) from error
 
 
-class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
     """k-means with differential privacy: `DPLloyd` behind scikit-learn's interface.
 
     The centres are protected by the guarantee. Labels, distances and scores are computed from the
@@ -197,7 +197,7 @@ def _declared(bounds: Any) -> ColumnBounds:
         isinstance(each, str) for each in (bounds, *bounds)
     ):
         raise InvalidInput("Expected declared bounds: one pair of numbers, or one per column.")
-    return bounds  # type: ignore[return-value]
+    return bounds  # type: ignore[return-value]  # numbers are checked by Points
 
 
 def _generator(random_state: Any) -> np.random.Generator:

@@ -206,7 +206,7 @@ def ascending_epsilons(values: object) -> FloatArray:
     InvalidInput
         If there are none, or one is negative or not finite.
     """
-    array = np.unique(np.atleast_1d(_validate.epsilons(values)))  # type: ignore[arg-type]
+    array = np.unique(np.atleast_1d(_validate.epsilons(values)))  # type: ignore[arg-type]  # anything: refused there
     if not len(array):
         raise InvalidInput("Expected at least one epsilon.")
     return array
