@@ -369,6 +369,13 @@ def test_the_mode_of_hours_has_less_than_half_of_the_records(error: float, stand
     assert _standing(table, "more than half") == standing
 
 
+def test_what_is_hardly_ever_missed_is_told_by_the_upper_end_of_its_interval() -> None:
+    hours = Subject("adult", "hours-per-week", "mode, Laplace")
+    table = _table(hours, 1e-14, _sampled(1e-14)).assign(high=4.41e-11)
+    (said,) = (each for each, _ in verdicts(table) if "more than half" in each.claim)
+    assert "at most 4.5e-11 " in said.finding
+
+
 def _scored(*errors: float, bound: str = "published") -> list[dict[str, object]]:
     return [
         {"kind": "outlier-score", "m": 0.1, "M": 0.2 + place / 10, "bound": bound, "error": error}

@@ -76,7 +76,9 @@ def test_an_error_too_small_to_be_seen_is_written() -> None:
     rows = errors_of_mode({}, plain=3e-9)
     whole = pd.concat([rows.assign(mechanism=each.mechanism) for each in figure.subjects])
     drawing = paper_figure(figure, judged(whole))
-    assert all("at most 3e-09" in axes.texts[0].get_text() for axes in drawing.axes)
+    assert all("at most 4e-09" in axes.texts[0].get_text() for axes in drawing.axes), (
+        "the upper end of the interval, rounded up"
+    )
 
 
 def test_the_conclusion_has_one_line_for_both_bounds() -> None:
@@ -92,3 +94,18 @@ def test_the_conclusion_has_one_line_for_both_bounds() -> None:
     assert shown["mixture bound"].tolist() == ["4 worse, 4 better"]
     assert shown["survives"].tolist() == ["not in 4 cells"]
     assert len(found[0].table) == 2, "the numbers have a line for each bound"
+
+
+def test_only_a_figure_with_a_line_speaks_of_it() -> None:
+    table = errors_of_mode({(0.1, 0.2): 0.2}, plain=0.1)
+    table = pd.concat([table, table.assign(noise_reduction=False)[table["kind"] != "none"]])
+    for reduced in (True, False):
+        (figure,) = (
+            each
+            for each in FIGURES.values()
+            if each.kind == "suppression"
+            and each.noise_reduction == reduced
+            and each.subjects == (AGE_MODE,)
+        )
+        found, _ = exhibits([figure], table)
+        assert ("the line" in found[-1].caption) == reduced

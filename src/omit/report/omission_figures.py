@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from omit._decimals import rounded_up
 from omit._numeric import FloatArray
 from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
 from omit.papers.omitting_records.figures import EPSILONS, PROBABILITIES, Figure, Subject
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _STYLES = ("-", "--", "-.", (0, (1, 1)))
 _SHADES = ("0.0", "0.3", "0.45", "0.6")
-_INVISIBLE = 0.005
+_INVISIBLE = 0.01
 _LABELS = {
     "mean": "expected relative error, %",
     "mode": "probability of a wrong mode",
@@ -75,9 +76,9 @@ def _draw_sampling(axes: Axes, subject: Subject, rows: pd.DataFrame) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_ylim(0, 1 if subject.statistic == "mode" else None)
-    most = rows["error"].max()
+    most = rows["high"].max()
     if subject.statistic == "mode" and most < _INVISIBLE:
-        axes.text(50, 0.5, f"missed with probability\nat most {most:.1g}", ha="center")
+        axes.text(50, 0.5, f"missed with probability\nat most {rounded_up(most, 1)}", ha="center")
     axes.set_xlim(0, 100)
     axes.set_xlabel("sampling rate, % of records kept")
     axes.set_ylabel(_LABELS[subject.statistic])

@@ -24,10 +24,8 @@ _SAMPLING = (
     "Every release on a line has the same guarantee. Grey: 95 % interval of simulated errors; "
     "lines without are exact."
 )
-_SUPPRESSION = (
-    "Blue: suppression helps, orange: it hurts, white with grey numbers: undecided. To the right "
-    "of the line suppression amplifies privacy by the named bound."
-)
+_SUPPRESSION = "Blue: suppression helps, orange: it hurts, white with grey numbers: undecided."
+_LINE = "To the right of the line suppression amplifies privacy by the named bound."
 _WITHOUT = (
     "The mechanism alone has the guarantee; its noise is not reduced. Releases differ in privacy."
 )
@@ -132,7 +130,7 @@ def _side_by_side(surviving: pd.DataFrame) -> pd.DataFrame:
 
 
 def _exhibit(figure: Figure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -> Exhibit:
-    caption = _SAMPLING if figure.kind == "sampling" else _SUPPRESSION
+    caption = _SAMPLING if figure.kind == "sampling" else f"{_SUPPRESSION} {_LINE}"
     if not figure.noise_reduction:
         caption = f"{_WITHOUT} {_SUPPRESSION}"
     title = f"Figure {figure.number}: {_subject(figure)}"

@@ -30,7 +30,7 @@ def one_thread() -> Iterator[None]:
 def limit_threads() -> None:
     """Let linear algebra and compiled loops use one thread, in this thread and for good."""
     import numba
-    import scipy.linalg  # noqa: F401
+    import scipy.linalg  # noqa: F401  (as above)
     from threadpoolctl import threadpool_limits
 
     numba.set_num_threads(1)  # loads a library that has threads of its own, to be limited too

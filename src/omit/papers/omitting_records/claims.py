@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from omit._decimals import rounded_up
 from omit.data.reading import read
 from omit.papers.omitting_records.figures import FIGURES, Subject
 from omit.papers.omitting_records.table import of_subject
@@ -134,7 +135,8 @@ def _mean_stays_small(table: pd.DataFrame) -> Verdict | None:
         "2 % at all rates.",
         "Section 3.2",
         "holds" if above < 0.25 and all_rates < 2 else "does not hold",
-        f"At most {above:.4f} % at rates above .4, at most {all_rates:.3f} % at all rates.",
+        f"At most {rounded_up(above)} % at rates above .4, at most {rounded_up(all_rates)} % at "
+        "all rates.",
     )
 
 
@@ -142,15 +144,16 @@ def _hours_mode_is_safe(table: pd.DataFrame) -> Verdict | None:
     rows = _sampling(table, _HOURS_MODE)
     if rows.empty:
         return None
-    worst, usual = float(rows["error"].max()), float(rows[rows["rate"] >= 0.05]["error"].max())
+    # The upper ends of the intervals: an error so small may be the precision of its computation.
+    worst, usual = float(rows["high"].max()), float(rows[rows["rate"] >= 0.05]["high"].max())
     column = read(_HOURS_MODE.data, _HOURS_MODE.column)
     share = 100 * int(column.counts.max()) / column.size
     return Verdict(
         "The mode of hours-per-week is never missed, as it has more than half of the records.",
         "Section 3.2",
         "does not hold" if worst > 1e-3 else "holds" if share > 50 else "holds in part",
-        f"Missed with probability at most {worst:.2g} (rates from .05: {usual:.2g}); the mode "
-        f"has {share:.2f} % of the records.",
+        f"Missed with probability at most {rounded_up(worst, 2)} (rates from .05: "
+        f"{rounded_up(usual, 2)}); the mode has {share:.2f} % of the records.",
     )
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from omit.errors import InvalidInput
+from omit.mechanisms.statistic import ProtectedStatistic
 from omit.papers.omitting_records.computations import (
     CLUSTERING_LOSS,
     CLUSTERINGS,
@@ -220,8 +221,8 @@ def published_runs(subject: Subject) -> int:
     """Return how often a simulated error of the subject is, if nothing else is asked for."""
     if subject.mechanism == "k-median":
         return _MEDIAN_RUNS
-    known: Mapping[str, object] = {**COLUMN_MECHANISMS, **CLUSTERINGS}
-    return int(getattr(known[subject.mechanism], "published_runs"))  # noqa: B009
+    known: Mapping[str, ProtectedStatistic] = {**COLUMN_MECHANISMS, **CLUSTERINGS}
+    return known[subject.mechanism].published_runs
 
 
 def needed_data(chosen: Iterable[Figure]) -> tuple[str, ...]:
