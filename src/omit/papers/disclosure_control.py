@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omit._decimals import rounded_up
 from omit._numeric import as_array
 from omit.disclosure.attributes import MISSING, Attribute, chosen
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
@@ -139,7 +140,7 @@ def exact_delta(mechanism: TableMechanism, table: CountTable) -> str:
     from omit.guarantee import Guarantee
 
     answer = mechanism.guarantee(table.universe())
-    return f"{answer.delta:.2g}" if isinstance(answer, Guarantee) else "1"
+    return rounded_up(answer.delta, 2) if isinstance(answer, Guarantee) else "1"
 
 
 def swapping_variants(table: CountTable) -> pd.DataFrame:
