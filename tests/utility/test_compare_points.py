@@ -26,9 +26,10 @@ from omit.errors import InvalidInput
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
 from omit.omissions.sampling import NoOmission
+from omit.utility.intervals import mean_interval
 from omit.utility.landscape import landscape, usual_rates
 from omit.utility.search import best, solve
-from omit.utility.simulated_points import clustering_losses, looks, mean_interval
+from omit.utility.simulated_points import clustering_losses, looks
 
 
 def _clusters(size: int = 600, spread: float = 0.08, seed: int = 3) -> Points:

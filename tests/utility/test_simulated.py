@@ -19,7 +19,8 @@ from omit import (
     expected_error,
 )
 from omit.utility import simulated
-from omit.utility.simulated import simulated_errors, wilson_interval
+from omit.utility.intervals import wilson_interval
+from omit.utility.simulated import simulated_errors
 
 column = Column.from_counts([20, 30, 60], [300, 280, 120], bounds=(0, 100))
 

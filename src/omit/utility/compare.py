@@ -26,9 +26,10 @@ from omit.utility.expected import (
     expected_error,
     require_fit,
 )
+from omit.utility.intervals import Interval
 from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
-from omit.utility.simulated_points import Interval, MeasuredOn
+from omit.utility.simulated_points import MeasuredOn
 
 # All that users of comparisons need comes from here.
 __all__ = [

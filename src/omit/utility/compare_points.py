@@ -13,14 +13,13 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.utility.error import Error
+from omit.utility.intervals import Interval, mean_interval
 from omit.utility.simulated_points import (
-    Interval,
     Losses,
     MeasuredOn,
     clustering_losses,
     looks,
     loss_error,
-    mean_interval,
 )
 
 # A difference known to this share of the error without omission is known well enough.

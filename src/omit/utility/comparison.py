@@ -16,8 +16,9 @@ from omit.utility.averaging import parity_notes
 from omit.utility.comparison_table import shown_ratio, table_cells, table_headings
 from omit.utility.error import Error
 from omit.utility.expected import needs_no_noise
+from omit.utility.intervals import Interval
 from omit.utility.sampled_from import sampled_from_notes
-from omit.utility.simulated_points import Interval, MeasuredOn
+from omit.utility.simulated_points import MeasuredOn
 
 if TYPE_CHECKING:
     import pandas as pd

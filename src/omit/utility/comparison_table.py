@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from omit.guarantee import Guarantee
 from omit.utility.error import Error
 from omit.utility.expected import needs_no_noise
-from omit.utility.simulated_points import Interval
+from omit.utility.intervals import Interval
 
 if TYPE_CHECKING:
     from omit.utility.comparison import Row

@@ -26,13 +26,14 @@ from omit.omissions.base import Omission
 from omit.omissions.sampling import FixedSizeSampling, NoOmission
 from omit.utility.error import Error, Parts
 from omit.utility.expected import NotExact
+from omit.utility.intervals import NORMAL
 from omit.utility.order_sampling import (
     SampledMoments,
     rank_probabilities,
     sampled_mean,
     sampled_quantile,
 )
-from omit.utility.simulated import NORMAL, drawn_counts
+from omit.utility.simulated import drawn_counts
 
 # What rounding can do to a sum over all records, relative to the result.
 _ROUNDING = 1e-9

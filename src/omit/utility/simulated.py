@@ -6,7 +6,6 @@ on them. Intervals are 95 % confidence intervals: Wilson's for probabilities, no
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,13 +18,12 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts, Mechanism
 from omit.omissions.base import Omission
 from omit.utility.error import Error
+from omit.utility.intervals import normal_interval, wilson_interval
 
 DEFAULT_RUNS = 2000
 
 # Counts held at a time.
 _TABLE = 2_000_000
-NORMAL = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution."""
 
 
 def simulated_errors(
@@ -73,9 +71,8 @@ def simulated_error(
         low, high = wilson_interval(value, runs)
         median = quantile_90 = None
     else:
-        # One run says nothing about the others.
-        margin = NORMAL * float(errors.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.inf
-        low, high = max(value - margin, 0.0), value + margin
+        interval = normal_interval(errors).within(0.0)
+        low, high = interval.low, interval.high
         median, quantile_90 = (float(each) for each in np.quantile(errors, [0.5, 0.9]))
     return Error(
         value,
@@ -89,20 +86,3 @@ def simulated_error(
         runs,
         reason,
     )
-
-
-def wilson_interval(share: float, runs: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval for a probability estimated by a share of runs.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval(0.0, 100)
-    >>> round(low, 4), round(high, 4)
-    (0.0, 0.037)
-    """
-    square = NORMAL**2 / runs
-    center = (share + square / 2) / (1 + square)
-    margin = math.sqrt(square * share * (1 - share) + square**2 / 4) / (1 + square)
-    # At the ends the interval ends there, too, whatever rounding says.
-    low = 0.0 if share == 0 else max(center - margin, 0.0)
-    return low, 1.0 if share == 1 else min(center + margin, 1.0)

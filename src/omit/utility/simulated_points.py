@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -23,20 +22,12 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.utility.error import Error
+from omit.utility.intervals import mean_interval
 
 MeasuredOn: TypeAlias = Literal["all", "kept", "kept-sum"]
 
 # Fewer runs would often miss the rare bad start that makes a mean, and its interval.
 _FIRST_LOOK = 256
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and the ends of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Losses:
@@ -126,31 +117,6 @@ def looks(runs: int, early_stop: bool) -> tuple[int, ...]:
             planned.append(count)
             count *= 2
     return (*planned, runs)
-
-
-def mean_interval(values: FloatArray, planned_looks: int = 1) -> Interval:
-    """Return the mean with a 95 % interval that holds at all of so many looks together.
-
-    Student's interval, which takes the mean of so many values to be nearly normal; where one may
-    stop at several looks, the error probability is divided among them (Bonferroni). Missing values
-    are left out; without any value, nothing is known.
-
-    Examples
-    --------
-    >>> mean_interval(np.array([1.0, 2.0, 3.0]))
-    Interval(value=2.0, low=-0.484..., high=4.484...)
-    """
-    from scipy.special import stdtrit
-
-    present = values[~np.isnan(values)]
-    if not len(present):
-        return Interval(math.nan, -math.inf, math.inf)
-    value = float(present.mean())
-    if len(present) == 1:
-        return Interval(value, -math.inf, math.inf)
-    quantile = float(stdtrit(len(present) - 1, 1 - 0.025 / planned_looks))
-    margin = quantile * float(present.std(ddof=1)) / math.sqrt(len(present))
-    return Interval(value, value - margin, value + margin)
 
 
 def loss_error(losses: FloatArray, mechanism: Clustering, planned_looks: int = 1) -> Error:

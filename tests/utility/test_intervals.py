@@ -1,0 +1,69 @@
+"""Intervals for what runs estimate, against coverage that is added up and not drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from omit._numeric import FloatArray
+from omit.utility.intervals import (
+    Interval,
+    bernstein_interval,
+    mean_interval,
+    normal_interval,
+    wilson_interval,
+)
+
+
+def _coverage(interval: Callable[[FloatArray], Interval], runs: int, chance: float) -> float:
+    """Return how often the interval holds the mean of runs that are 1 with a probability, else 0.
+
+    Few more successes than expected have all but 1e-12 of the probability.
+    """
+    covered, most = 0.0, int(binom.isf(1e-12, runs, chance)) + 1
+    for successes in range(min(most, runs) + 1):
+        drawn = np.zeros(runs)
+        drawn[:successes] = 1.0
+        found = interval(drawn)
+        if found.low <= chance <= found.high:
+            covered += float(binom.pmf(successes, runs, chance))
+    return covered
+
+
+CHANCES = (1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 0.9)
+
+
+@pytest.mark.parametrize("runs", [2, 5, 20, 100, 1000])
+def test_a_bernstein_interval_covers_however_rare_a_bad_run_is(runs: int) -> None:
+    for chance in CHANCES:
+        assert _coverage(lambda drawn: bernstein_interval(drawn, 1.0), runs, chance) >= 0.95
+
+
+def test_a_normal_and_a_student_interval_miss_a_rare_bad_run() -> None:
+    for interval in (normal_interval, mean_interval):
+        assert _coverage(interval, 100, 0.003) < 0.3
+        assert _coverage(interval, 1000, 0.3) == pytest.approx(0.95, abs=0.01)
+
+
+def test_a_bernstein_interval_for_more_looks_is_wider_and_scales_with_the_runs() -> None:
+    values = np.random.default_rng(0).random(50)
+    once, often = bernstein_interval(values, 1.0), bernstein_interval(values, 1.0, 6)
+    assert often.low < once.low < once.high < often.high
+    tenfold = bernstein_interval(10 * values, 10.0)
+    assert tenfold.high - tenfold.low == pytest.approx(10 * (once.high - once.low))
+
+
+def test_one_run_or_none_tells_nothing() -> None:
+    for interval in (mean_interval, lambda values: bernstein_interval(values, 1.0)):
+        alone = interval(np.array([0.5, np.nan]))
+        assert (alone.value, alone.low, alone.high) == (0.5, -np.inf, np.inf)
+        assert np.isnan(interval(np.array([np.nan])).value)
+
+
+def test_wilsons_interval_holds_the_share() -> None:
+    for successes in range(11):
+        low, high = wilson_interval(successes / 10, 10)
+        assert 0 <= low <= successes / 10 <= high <= 1
