@@ -11,6 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from omit.errors import InvalidInput
+
 FloatArray: TypeAlias = NDArray[np.float64]
 
 SMALLEST_POSITIVE = 5e-324
@@ -19,9 +21,42 @@ SMALLEST_POSITIVE = 5e-324
 _LARGE = 40.0
 
 
+def has_masked(values: object) -> bool:
+    """Return whether values, or rows of values in a list, are masked: NumPy drops such masks.
+
+    Examples
+    --------
+    >>> has_masked([1.0, np.ma.masked]), has_masked(np.ma.array([1.0]))
+    (True, False)
+    """
+    if isinstance(values, list | tuple):
+        return any(isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each) for each in values)
+    return bool(np.ma.is_masked(values))
+
+
 def as_array(values: ArrayLike) -> FloatArray:
-    """Return `values` as an array of floats."""
-    return np.asarray(values, dtype=np.float64)
+    """Return `values` as an array of floats, or refuse what NumPy would only take for numbers.
+
+    These are the real parts of complex numbers, what is below a mask, and the digits of a text.
+
+    Examples
+    --------
+    >>> as_array([1, 2])
+    array([1., 2.])
+    """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    if has_masked(values):
+        raise InvalidInput("Expected numbers, and some of them are masked; leave these out first.")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in array.flat):
+            raise TypeError
+        if array.dtype.kind not in "biufO":
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput("Expected numbers, in rows of equal length.") from error
 
 
 def log_mix(epsilon: ArrayLike, weight: ArrayLike) -> FloatArray:

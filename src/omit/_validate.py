@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, has_masked
 from omit.errors import InvalidInput
+
+# Python or NumPy makes a float of all of these, and of a complex number only its real part.
+_NO_NUMBERS = (bool, np.bool_, str, bytes, bytearray, memoryview, np.complexfloating)
+_LONGEST_SHOWN = 60
+
+
+def shown(value: object) -> str:
+    """Return a value for a sentence, cut where it is longer than a person reads.
+
+    Examples
+    --------
+    >>> shown("age"), shown(list(range(1000)))
+    ("'age'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ...')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever a stranger's object does when it is asked for its name
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def finite(name: str, value: float) -> float:
     """Return `value` as a float, or refuse what is not a finite number."""
     try:
-        if isinstance(value, bool | str):
+        if isinstance(value, _NO_NUMBERS) or has_masked(value) or np.ndim(value):
             raise TypeError
         number = float(value)
     except OverflowError as error:
         raise InvalidInput(f"Expected {name} to be within floating-point range.") from error
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"Expected {name} to be a number, got {value!r}.") from error
+        raise InvalidInput(f"Expected {name} to be a number, got {shown(value)}.") from error
     if not math.isfinite(number):
         raise InvalidInput(f"Expected {name}={number} to be a finite number.")
     return number
@@ -61,6 +80,8 @@ def probability(name: str, value: float) -> float:
 
 def probabilities(name: str, values: Iterable[float]) -> tuple[float, ...]:
     """Return a tuple of probabilities in [0, 1]."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInput(f"Expected {name} to be several probabilities, got {shown(values)}.")
     return tuple(probability(f"{name}[{index}]", value) for index, value in enumerate(values))
 
 
@@ -84,17 +105,19 @@ def positive_integer(name: str, value: int) -> int:
     """Return a whole number of at least 1."""
     number = finite(name, value)
     if number != int(number) or number < 1:
-        raise InvalidInput(f"Expected {name}={value} to be a whole number of at least 1.")
+        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 1.")
     return int(value)
 
 
 def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
     """Return `(lower, upper)` with `lower <= upper`, both finite."""
     try:
+        if isinstance(value, str | bytes | Set | Mapping):  # of which a pair comes by accident
+            raise TypeError
         lower, upper = value
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"Expected {name} to be a pair (lower, upper), got {value!r}."
+            f"Expected {name} to be a pair (lower, upper), got {shown(value)}."
         ) from error
     lower, upper = finite(f"{name}[0]", lower), finite(f"{name}[1]", upper)
     if lower > upper:

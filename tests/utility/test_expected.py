@@ -32,6 +32,12 @@ def test_no_omission_is_the_default() -> None:
     )
 
 
+@pytest.mark.parametrize("tolerance", [math.nan, 0.0, -1.0, math.inf])
+def test_a_tolerance_that_promises_nothing_is_refused(tolerance: float) -> None:
+    with pytest.raises(InvalidInput, match="tolerance"):
+        expected_error(ages, NoisyMean(), Guarantee(1.0), tolerance=tolerance)
+
+
 def test_a_rate_of_one_omits_nothing() -> None:
     for mechanism in (NoisyMean(), NoisyMode("gumbel")):
         sampled = expected_error(ages, mechanism, Guarantee(0.2), PoissonSampling(1.0))

@@ -105,6 +105,7 @@ def expected_error(
     (0.608503, 'exact')
     """
     require_fit(data, mechanism, truth, measured_on, method)
+    tolerance = _validate.positive_rate("tolerance", tolerance)
     mechanism.require_relation(guarantee)
     omission = (omission or NoOmission()).suited_to(mechanism.statistic)
     base = base_guarantee(omission, guarantee, noise_reduction)
