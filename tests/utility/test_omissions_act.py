@@ -27,8 +27,9 @@ from omit import (
     expected_error,
 )
 from omit.omissions.base import Omission
+from omit.omissions.mean_distances import column_distances
 from omit.omissions.outlier_removal import ThresholdOutlierRemoval
-from omit.omissions.outlier_score import mean_distances, outlier_scores
+from omit.omissions.outlier_score import outlier_scores
 
 ages = Column.from_counts([20, 35, 70], [5, 3, 2], bounds=(0, 100), name="age")
 texts = Column.from_values(["b"] * 3 + ["a"], categories=("a", "b", "c"))
@@ -86,7 +87,7 @@ def test_scores_from_sorted_values_are_those_of_the_definition_on_all_pairs(
         ("absolute", differences / 260),
         ("discrete", (differences > 0).astype(float)),
     ):
-        per_record = np.repeat(mean_distances(column, distance), column.counts)
+        per_record = np.repeat(column_distances(column, distance).means, column.counts)
         np.testing.assert_allclose(per_record, pairwise.mean(axis=1), atol=1e-12)
         keep = OutlierScoreSuppression(m, M, distance).keep_probabilities(column)
         expected = 1 - outlier_scores(pairwise, m, M)
@@ -97,18 +98,18 @@ def test_scores_keep_their_digits_far_from_zero() -> None:
     # Years near 1e9 apart by at most 5: differences of prefix sums must not lose them.
     column = Column.from_counts(1e9 + np.array([0.0, 1, 5]), [4, 1, 5], bounds=(1e9 - 10, 1e9 + 10))
     expected = np.array([0 + 1 + 25, 4 + 20, 20 + 4]) / (10 * 20)
-    np.testing.assert_allclose(mean_distances(column, "absolute"), expected, rtol=1e-6)
+    np.testing.assert_allclose(column_distances(column, "absolute").means, expected, rtol=1e-14)
 
 
 def test_texts_differ_or_not() -> None:
-    assert mean_distances(texts, "discrete").tolist() == pytest.approx([0.75, 0.25])
+    assert column_distances(texts, "discrete").means.tolist() == pytest.approx([0.75, 0.25])
     keep = OutlierScoreSuppression(0.0, 1.0).keep_probabilities(texts)
     assert keep.tolist() == pytest.approx([0.25, 0.75])
 
 
 def test_bounds_without_width_leave_no_distance() -> None:
     column = Column.from_counts([7], [4], bounds=(7, 7))
-    assert mean_distances(column, "absolute").tolist() == [0.0]
+    assert column_distances(column, "absolute").means.tolist() == [0.0]
 
 
 @pytest.mark.parametrize(

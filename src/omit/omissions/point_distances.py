@@ -1,4 +1,4 @@
-"""How far each record is from all others on average, for records with several numbers.
+"""How far each record is from all others, for records with several numbers.
 
 Every distance is a metric with values in [0, 1]. With each column scaled to [-1, 1] by its declared
 bounds, and `d` columns:
@@ -7,10 +7,18 @@ bounds, and `d` columns:
     manhattan   the mean over the columns of |x_c - y_c| / 2
     discrete    0 if the records are equal, else 1
 
+Distances are whole numbers of small steps, and sums of them are exact (see `mean_distances`): the
+scores are the same, bit for bit, in any order, on any processor and on any number of threads.
+
+*The Euclidean distance* is a square root, and rounded roots need not obey the triangle inequality.
+Let `f` be the root as computed, in steps and rounded to a whole number, off by at most `h` from the
+true distance of the scaled records. Then `f + c` between different records, with `c >= 3h`, is a
+metric again: `f(x,z) + c <= d(x,y) + d(y,z) + h + c <= f(x,y) + f(y,z) + 3h + c`, which is at most
+`f(x,y) + c + f(y,z) + c`. It is largest between opposite corners, because every operation that it
+takes is monotone; that value is the largest distance there can be. `c` is a few steps of 2^-50.
+
 The Euclidean mean has to look at all pairs. It does so in blocks, so memory stays proportional to
-the number of records, and on all cores. Every sum is taken in an order that depends on neither the
-number of threads nor the processor, so the scores are the same, bit for bit, wherever they were
-computed.
+the number of records, and on all cores.
 """
 
 from __future__ import annotations
@@ -29,19 +37,28 @@ from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.data.points import Points
 from omit.errors import Refused
+from omit.omissions.mean_distances import (
+    STEPS,
+    DistanceTotals,
+    sorted_distance_sums,
+    whole_places,
+)
 
 # Records whose sums are in the making, few enough for the first cache; the loop over them is the
 # one that the compiler turns into vector instructions.
 _ROWS_AT_A_TIME = 256
-# Records after which a partial sum is put aside, which keeps rounding errors small.
-_PARTIAL_SUM = 1024
 # Columns that are read together.
 _COLUMNS_AT_A_TIME = 3
+# A distance is `high * _HALF + low` steps of 2^-50, so that sums of either are exact as floats.
+_STEPS_PER_UNIT = 2.0**50
+_HALF = 2.0**26
+# The most records, times the root of the number of columns, for sums that stay below 2^53.
+_MOST = 2**27
 
 
 @lru_cache(maxsize=8)
-def mean_point_distances(points: Points, distance: str) -> FloatArray:
-    """Return for each record its mean distance to all records, itself included. Read-only.
+def point_distances(points: Points, distance: str) -> DistanceTotals:
+    """Return for each record its distances to all records, itself included.
 
     The last few results are remembered, since suppressions with many `m` and `M` share them.
 
@@ -56,39 +73,42 @@ def mean_point_distances(points: Points, distance: str) -> FloatArray:
     Raises
     ------
     Refused
-        If the distance is none of these.
+        If the distance is none of these, or there are too many records for it.
 
     Examples
     --------
     >>> square = Points.from_rows([[0, 0], [0, 1], [1, 1], [1, 1]], bounds=(0, 1))
-    >>> mean_point_distances(square, "euclidean").round(4)
+    >>> point_distances(square, "euclidean").means.round(4)
     array([0.6768, 0.5303, 0.4268, 0.4268])
-    >>> mean_point_distances(square, "manhattan")
+    >>> point_distances(square, "manhattan").means
     array([0.625, 0.375, 0.375, 0.375])
-    >>> mean_point_distances(square, "discrete")
+    >>> point_distances(square, "discrete").means
     array([0.75, 0.75, 0.5 , 0.5 ])
     """
-    if distance not in _MEANS:
+    if distance not in _DISTANCES:
         raise Refused(
             f"The {distance} distance is not defined for records of several numbers; use "
-            f"{', '.join(list(_MEANS)[:-1])} or {list(_MEANS)[-1]}."
+            f"{', '.join(list(_DISTANCES)[:-1])} or {list(_DISTANCES)[-1]}."
         )
-    # A rounding error must not carry a mean of ones above one.
-    means = np.minimum(_MEANS[distance](points), 1.0)
-    means.flags.writeable = False
-    return means
+    return _DISTANCES[distance](points)
 
 
-def _euclidean(points: Points) -> FloatArray:
+def _euclidean(points: Points) -> DistanceTotals:
+    if points.size * math.sqrt(points.dimensions) > _MOST:
+        most = int(_MOST / math.sqrt(points.dimensions))
+        raise Refused(
+            f"Expected at most {most:,} records of {points.dimensions} columns for the Euclidean "
+            "distance; use manhattan."
+        )
     group, counts, first = _groups(points)
     different = np.zeros((_padded(points.dimensions), len(counts)))
     different[: points.dimensions] = points.scaled[:, first]
-    totals = np.empty(len(counts))
+    high, low = np.empty(len(counts)), np.empty(len(counts))
     weights = as_array(counts)
 
     def add_up(start: int) -> None:
         stop = min(start + _ROWS_AT_A_TIME, len(counts))
-        _distance_sums(different, weights, start, stop, totals)
+        _distance_sums(different, weights, start, stop, high, low)
 
     # Threads of our own and not numba's, which must not be mixed with forked processes.
     cores = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # set at import
@@ -100,27 +120,37 @@ def _euclidean(points: Points) -> FloatArray:
         except BaseException:  # an interrupt must not wait for minutes of work
             threads.shutdown(wait=False, cancel_futures=True)
             raise
-    return as_array(totals[group] / (points.size * 2 * math.sqrt(points.dimensions)))
+    more = _triangle_steps(points.dimensions)
+    sums = int(_HALF) * high.astype(np.int64).astype(object) + low.astype(np.int64).astype(object)
+    totals = sums + more * (points.size - counts).astype(object)
+    largest = round(math.sqrt(4.0 * points.dimensions) * _STEPS_PER_UNIT) + more
+    return DistanceTotals(totals[group], points.size * largest)
 
 
-def _manhattan(points: Points) -> FloatArray:
-    totals = np.zeros(points.size)
+def _triangle_steps(dimensions: int) -> int:
+    """Return what is added to every rounded distance, three times what it can be off.
+
+    Of the relative error `u = 2^-53`, a difference has one, its square three, and a sum of `d`
+    of them `d + 2`; the root halves that and adds its own. A distance is at most `2 sqrt(d)`,
+    and is rounded to the nearest step at last.
+    """
+    relative = (dimensions + 4) / 2 * 2.0**-53 * 1.01
+    off = 2 * math.sqrt(dimensions) * relative * _STEPS_PER_UNIT + 0.5
+    return math.ceil(3 * off)
+
+
+def _manhattan(points: Points) -> DistanceTotals:
+    totals = np.zeros(points.size, dtype=object)
+    ones = np.ones(points.size, dtype=object)
     for values in points.scaled:
         order = np.argsort(values, kind="stable")
-        gaps = np.diff(values[order])
-        below = np.arange(1, points.size)
-        # Each gap is crossed on the way to all records below, or to all above. Only sums of
-        # what is not negative: nothing cancels.
-        sums = np.zeros(points.size)
-        sums[1:] += np.cumsum(gaps * below)
-        sums[:-1] += np.cumsum((gaps * (points.size - below))[::-1])[::-1]
-        totals[order] += sums
-    return as_array(totals / (points.size * 2 * points.dimensions))
+        totals[order] += sorted_distance_sums(whole_places(values[order] / 2), ones)
+    return DistanceTotals(totals, points.size * points.dimensions * STEPS)
 
 
-def _discrete(points: Points) -> FloatArray:
+def _discrete(points: Points) -> DistanceTotals:
     group, counts, _ = _groups(points)
-    return as_array(1 - (counts / points.size)[group])
+    return DistanceTotals((points.size - counts).astype(object)[group], points.size)
 
 
 def _groups(points: Points) -> tuple[IntArray, IntArray, IntArray]:
@@ -137,41 +167,48 @@ def _padded(columns: int) -> int:
 
 @compiled
 def _distance_sums(
-    columns: FloatArray, weights: FloatArray, start: int, stop: int, totals: FloatArray
+    columns: FloatArray,
+    weights: FloatArray,
+    start: int,
+    stop: int,
+    high: FloatArray,
+    low: FloatArray,
 ) -> None:
     """Write the weighted sums of Euclidean distances of the records from `start` to `stop`.
 
-    One record in each column of the matrix; the number of rows is a multiple of three.
+    One record in each column of the matrix; the number of rows is a multiple of three. Every
+    distance is split into two whole numbers, whose sums are exact.
     """
     size = stop - start
     dimensions, records = columns.shape
     last = dimensions - 3
-    squares, partial = np.zeros(size), np.empty(size)
-    for i in range(start, stop):
-        totals[i] = 0.0
-    for first in range(0, records, _PARTIAL_SUM):
-        partial[:] = 0.0
-        for other in range(first, min(first + _PARTIAL_SUM, records)):
-            if last:
-                squares[:] = 0.0
-            for c in range(0, last, 3):
-                x, y, z = columns[c, other], columns[c + 1, other], columns[c + 2, other]
-                for i in range(size):
-                    dx = columns[c, start + i] - x
-                    dy = columns[c + 1, start + i] - y
-                    dz = columns[c + 2, start + i] - z
-                    squares[i] += dx * dx + dy * dy + dz * dz
-            weight = weights[other]
-            x, y, z = columns[last, other], columns[last + 1, other], columns[last + 2, other]
+    squares = np.zeros(size)
+    highs, lows = np.zeros(size), np.zeros(size)
+    for other in range(records):
+        if last:
+            squares[:] = 0.0
+        for c in range(0, last, 3):
+            x, y, z = columns[c, other], columns[c + 1, other], columns[c + 2, other]
             for i in range(size):
-                dx = columns[last, start + i] - x
-                dy = columns[last + 1, start + i] - y
-                dz = columns[last + 2, start + i] - z
-                partial[i] += weight * math.sqrt(squares[i] + dx * dx + dy * dy + dz * dz)
+                dx = columns[c, start + i] - x
+                dy = columns[c + 1, start + i] - y
+                dz = columns[c + 2, start + i] - z
+                squares[i] += dx * dx + dy * dy + dz * dz
+        weight = weights[other]
+        x, y, z = columns[last, other], columns[last + 1, other], columns[last + 2, other]
         for i in range(size):
-            totals[start + i] += partial[i]
+            dx = columns[last, start + i] - x
+            dy = columns[last + 1, start + i] - y
+            dz = columns[last + 2, start + i] - z
+            distance = math.sqrt(squares[i] + dx * dx + dy * dy + dz * dz)
+            scaled = distance * (_STEPS_PER_UNIT / _HALF)
+            whole = np.rint(scaled)
+            highs[i] += weight * whole
+            lows[i] += weight * np.rint((scaled - whole) * _HALF)
+    high[start:stop] = highs
+    low[start:stop] = lows
 
 
-_MEANS: Mapping[str, Callable[[Points], FloatArray]] = MappingProxyType(
+_DISTANCES: Mapping[str, Callable[[Points], DistanceTotals]] = MappingProxyType(
     {"euclidean": _euclidean, "manhattan": _manhattan, "discrete": _discrete}
 )
