@@ -23,15 +23,15 @@ import numpy as np
 import omit
 from omit._numeric import FloatArray, as_array
 from omit.omissions.drawing import _numbers
-from omit.omissions.point_distances import mean_point_distances
+from omit.omissions.point_distances import point_distances
 from timing import seconds
 
 BLOCK = 200
 
 
 def scores(points: omit.Points, distance: str) -> FloatArray:
-    mean_point_distances.cache_clear()
-    return mean_point_distances(points, distance)
+    point_distances.cache_clear()
+    return point_distances(points, distance).means
 
 
 def numpy_scores(points: omit.Points) -> FloatArray:

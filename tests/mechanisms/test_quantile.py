@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from omit import (
@@ -316,3 +318,41 @@ def test_an_error_of_a_truth_of_zero_is_squared_and_not_relative() -> None:
         SmoothQuantile(measure="relative").errors(np.array([1.0]), 0.0)
     assert SmoothQuantile().errors(np.array([3.0]), 0.0).tolist() == [9.0]
     assert SmoothQuantile(measure="relative").errors(np.array([3.0]), 4.0).tolist() == [25.0]
+
+
+@given(
+    steps=st.lists(st.integers(0, 6), min_size=6, max_size=6),
+    other=st.integers(0, 6),
+    beta=st.floats(1, 45),
+)
+def test_a_rounded_mean_of_two_moves_no_further_than_its_sensitivity(
+    steps: list[int], other: int, beta: float
+) -> None:
+    """Between neighbouring floating-point numbers there is no middle, and it is rounded."""
+    numbers = [0.75]
+    for _ in range(6):
+        numbers.append(float(np.nextafter(numbers[-1], 1)))
+    pair = []
+    for places in (steps, [other, *steps[1:]]):
+        counts = np.bincount(places, minlength=7)[None, :]
+        column = Column.from_values(numbers, bounds=(0, 1))
+        center, smooth = SmoothQuantile().sensitivities(column, counts, (0.0, 1.0), beta)
+        pair.append((center[0], smooth[0]))
+    (first, one), (second, two) = pair
+    assert abs(first - second) <= min(one, two)
+    assert abs(np.log(one) - np.log(two)) <= beta * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [GlobalQuantile(), SmoothQuantile(), ExponentialQuantile(), ProposeTestRelease()],
+    ids=str,
+)
+def test_bounds_with_few_numbers_between_them_are_refused(mechanism: QuantileMechanism) -> None:
+    """At 6e15 a median that is the mean of two moved by 1, not by 1/2: twice the stated loss."""
+    target = Guarantee(1.0, 1e-6, "replace")
+    far = Column.from_counts([6e15, 6e15 + 1], [5, 5], bounds=(6e15, 6e15 + 1))
+    with pytest.raises(InvalidInput, match="subtract the lower bound"):
+        mechanism.moments(far, far.counts[None, :], far.bounds, target)
+    near = Column.from_counts([0, 1], [5, 5], bounds=(0, 1))
+    assert np.isfinite(mechanism.moments(near, near.counts[None, :], near.bounds, target).mean)

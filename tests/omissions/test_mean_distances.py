@@ -67,7 +67,7 @@ def losses_of_column(
         pair = []
         for scores in (rounded, OutlierScoreSuppression.deletion_probabilities):
             larger = scores(suppression, column)
-            after = [larger[each] for each in left]
+            after = [larger[int(each)] for each in left]
             before = scores(suppression, smaller)
             pair.append(exact_loss(epsilon, before, after, larger[place], counts[left].tolist()))
         found.append((pair[0], pair[1]))

@@ -22,7 +22,7 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import Measure, Moments, require_bounds
+from omit.mechanisms.integrable import Measure, Moments
 from omit.mechanisms.order import MEDIAN
 from omit.mechanisms.quantile import QuantileMechanism
 
@@ -94,7 +94,7 @@ class ExponentialQuantile(QuantileMechanism):
         self, column: Column, bounds: tuple[float, float] | None, guarantee: Guarantee
     ) -> tuple[FloatArray, float, float, float]:
         self.require_relation(guarantee)
-        lower, upper = require_bounds(bounds, self.name)
+        lower, upper = self._within(bounds)
         if guarantee.epsilon == 0:
             raise InvalidInput("The exponential mechanism needs epsilon > 0.")
         return as_array(column.values), lower, upper, guarantee.epsilon

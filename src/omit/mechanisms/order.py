@@ -25,6 +25,8 @@ from omit.errors import InvalidInput
 MEDIAN = 0.5
 # A share times a number of records is whole up to rounding, or meant to be.
 _ROUNDING = 1e-9
+# Numbers that bounds must leave between them, for errors with nine digits.
+_FEWEST_NUMBERS = 2**30
 
 Around: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """The values to the left of a quantile and their gaps in rank, and the same to the right."""
@@ -42,6 +44,40 @@ def checked_share(quantile: float) -> float:
     if not 0 < share < 1:
         raise InvalidInput(f"Expected quantile={share:g} strictly between 0 and 1.")
     return share
+
+
+def spacing(lower: float, upper: float) -> float:
+    """Return how far apart neighbouring floating-point numbers within bounds can be.
+
+    The mean of two such numbers is rounded by up to half of it, so one exchange moves a rounded
+    mean by up to this much more than an exact one.
+
+    Examples
+    --------
+    >>> spacing(0.0, 1.0), spacing(6e15, 6e15 + 1000)
+    (2.220446049250313e-16, 1.0)
+    """
+    return float(np.spacing(max(abs(lower), abs(upper))))
+
+
+def require_numbers(lower: float, upper: float, what: str) -> None:
+    """Refuse bounds so close together, and so far from zero, that few numbers lie between them.
+
+    Raises
+    ------
+    InvalidInput
+        If so; that follows from the declared bounds alone.
+
+    Examples
+    --------
+    >>> require_numbers(0.0, 125.0, "median")
+    """
+    if spacing(lower, upper) * _FEWEST_NUMBERS > upper - lower:
+        raise InvalidInput(
+            f"Numbers between {lower:.17g} and {upper:.17g} have too few digits for the {what}, "
+            "because they are far from zero; subtract the lower bound from the column and its "
+            "bounds."
+        )
 
 
 @compiled

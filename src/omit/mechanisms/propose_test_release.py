@@ -29,8 +29,8 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import Measure, Moments, require_bounds
-from omit.mechanisms.order import MEDIAN, outward
+from omit.mechanisms.integrable import Measure, Moments
+from omit.mechanisms.order import MEDIAN, outward, spacing
 from omit.mechanisms.quantile import QuantileMechanism
 from omit.mechanisms.windows import smallest_distance
 
@@ -131,7 +131,7 @@ class ProposeTestRelease(QuantileMechanism):
     ) -> tuple[FloatArray, FloatArray, float, float]:
         """Return quantiles, probabilities of passing, the scale of the noise, and the middle."""
         threshold = self.threshold(guarantee)
-        lower, upper = require_bounds(bounds, self.name)
+        lower, upper = self._within(bounds)
         proposed = self.proposal * (upper - lower)
         centers, distances = _distance_rows(
             as_array(column.values), counts, self.quantile, lower, upper, proposed
@@ -139,6 +139,8 @@ class ProposeTestRelease(QuantileMechanism):
         missing = (threshold - distances) * guarantee.epsilon / 2
         tail = 0.5 * np.exp(-np.abs(missing))
         passing = np.where(missing > 0, tail, 1 - tail)
+        if self.quantile == MEDIAN:  # which may be the mean of two, rounded
+            proposed += spacing(lower, upper)
         return centers, passing, 2 * proposed / guarantee.epsilon, 0.5 * (lower + upper)
 
 

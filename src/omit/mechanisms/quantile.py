@@ -23,7 +23,14 @@ from omit.mechanisms.integrable import (
     require_bounds,
 )
 from omit.mechanisms.noise import calibrated_scale
-from omit.mechanisms.order import MEDIAN, checked_share, outward, quantile_ranks
+from omit.mechanisms.order import (
+    MEDIAN,
+    checked_share,
+    outward,
+    quantile_ranks,
+    require_numbers,
+    spacing,
+)
 from omit.mechanisms.sensitivity import Padding, smooth_floor
 from omit.mechanisms.smooth_noise import (
     SmoothNoise,
@@ -66,6 +73,12 @@ class QuantileMechanism(IntegrableMechanism):
         first, second = np.searchsorted(ends, [low, high])
         return 0.5 * float(column.values[first] + column.values[second])
 
+    def _within(self, bounds: tuple[float, float] | None) -> tuple[float, float]:
+        """Return bounds that leave enough numbers between them, or refuse."""
+        lower, upper = require_bounds(bounds, self.name)
+        require_numbers(lower, upper, self.name)
+        return lower, upper
+
     def _checked(self) -> None:
         object.__setattr__(self, "quantile", checked_share(self.quantile))
         self._checked_measure()
@@ -104,9 +117,11 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
     ) -> float:
         """Return the scale of the noise for so many records."""
         self.require_relation(guarantee)
-        lower, upper = require_bounds(bounds, self.name)
+        lower, upper = self._within(bounds)
         low, high = quantile_ranks(self.quantile, records)
-        sensitivity = (upper - lower) * (1.0 if low == high else 0.5)
+        sensitivity = upper - lower
+        if low < high:
+            sensitivity = 0.5 * sensitivity + spacing(lower, upper)
         return calibrated_scale("laplace", guarantee, sensitivity)
 
     def centers_and_scales(
@@ -211,10 +226,17 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
         beta: float,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the quantile and the smooth sensitivity of each row of counts."""
-        lower, upper = require_bounds(bounds, self.name)
+        lower, upper = self._within(bounds)
         padded = self.padding == "bounds"
         centers, smooth = _smooth_rows(
-            as_array(column.values), counts, self.quantile, lower, upper, padded, beta
+            as_array(column.values),
+            counts,
+            self.quantile,
+            lower,
+            upper,
+            padded,
+            beta,
+            spacing(lower, upper),
         )
         return centers, np.maximum(smooth, smooth_floor(lower, upper)) if padded else smooth
 
@@ -250,11 +272,17 @@ def _smooth_rows(
     upper: float,
     padded: bool,
     beta: float,
+    rounding: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the quantile and the smooth sensitivity of each row of counts."""
+    """Return the quantile and the smooth sensitivity of each row of counts.
+
+    Where two records are averaged, `rounding` is added; with a constant it stays as smooth.
+    """
     centers, sensitivities = np.empty(len(counts)), np.empty(len(counts))
     for row in range(len(counts)):
         center, weight, around = outward(values, counts[row], share, lower, upper, padded)
         centers[row] = center
         sensitivities[row] = weight * largest_discounted(around, beta)
+        if weight < 1:
+            sensitivities[row] += rounding
     return centers, sensitivities
