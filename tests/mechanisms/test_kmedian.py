@@ -14,7 +14,7 @@ from scipy import stats
 
 from omit import Guarantee, InvalidInput
 from omit.data.points import Points
-from omit.mechanisms.kmedian import PreparedMedian, PrivateKMedian
+from omit.mechanisms.kmedian import Final, PreparedMedian, PrivateKMedian
 
 Centres = frozenset[int]
 
@@ -25,8 +25,11 @@ class TinyMedian:
     Records and candidates are numbers in [-1, 1], so that distances are halved to be at most 1.
     """
 
-    def __init__(self, candidates: list[float], k: int, steps: int, rate: float) -> None:
+    def __init__(
+        self, candidates: list[float], k: int, steps: int, rate: float, final: str = "own"
+    ) -> None:
         self.candidates, self.k, self.steps, self.rate = candidates, k, steps, rate
+        self.final = final
 
     def weight(self, centres: Centres, records: list[float]) -> float:
         cost = sum(min(abs(x - self.candidates[c]) / 2 for c in centres) for x in records)
@@ -52,6 +55,8 @@ class TinyMedian:
         law = {}
         for path, probability in paths.items():
             weights = [self.weight(each, records) for each in path]
+            if self.final == "next":
+                weights = [*weights[1:], weights[-1]]
             for place, weight in enumerate(weights):
                 law[path, place] = probability * weight / sum(weights)
         return law
@@ -94,8 +99,9 @@ def test_swaps_and_final_choice_lose_no_more_than_epsilon(
     neighbours: str, weights: str, steps: int, epsilon: float
 ) -> None:
     losses = []
-    for candidates, k in ((CROWD, 1), ([-1.0, -0.9, 0.3, 0.95, 1.0], 2)):
-        tiny = TinyMedian(candidates, k, steps, rate(weights, epsilon, steps))
+    settings = ((CROWD, 1, "own"), ([-1.0, -0.9, 0.3, 0.95, 1.0], 2, "own"), (CROWD, 1, "next"))
+    for candidates, k, final in settings:
+        tiny = TinyMedian(candidates, k, steps, rate(weights, epsilon, steps), final)
         for before, after in PAIRS[neighbours]:
             for first in (Centres({0, 1}), Centres({len(candidates) - 1, 2})):
                 start = Centres(sorted(first)[:k])
@@ -119,15 +125,16 @@ def test_monotone_weights_would_break_the_promise_under_replace() -> None:
         PrivateKMedian(weights="monotone").rate(Guarantee(1.0, neighbours="replace"), 100)
 
 
+@pytest.mark.parametrize("final", ["own", "next"])
 @pytest.mark.parametrize("epsilon_rate", [0.05, 1.5])
-def test_reported_sets_have_the_enumerated_law(epsilon_rate: float) -> None:
+def test_reported_sets_have_the_enumerated_law(epsilon_rate: float, final: Final) -> None:
     candidates, records = [-1.0, -0.4, 0.1, 0.6, 1.0], [-0.9, -0.5, 0.0, 0.2, 0.2, 0.9]
-    tiny = TinyMedian(candidates, k=2, steps=2, rate=epsilon_rate)
+    tiny = TinyMedian(candidates, 2, 2, epsilon_rate, final)
     law = tiny.outputs(records)
     assert sum(law.values()) == pytest.approx(1)
     floors = np.array([0.5 * min(abs(x - y) for y in candidates) for x in records])
     data = np.array([records]), np.array([candidates])
-    prepared = PreparedMedian(*data, 2, 2, epsilon_rate, floors)
+    prepared = PreparedMedian(*data, 2, 2, epsilon_rate, floors, final)
     rng, drawn = np.random.default_rng(6), dict.fromkeys(law, 0)
     for _ in range(20_000):
         centres = prepared.centres(None, rng)[:, 0]
@@ -147,6 +154,18 @@ def test_the_rate_spends_epsilon_on_all_swaps_and_the_final_choice() -> None:
             assert 2 * (steps + 1) * mechanism.rate(guarantee, candidates) == pytest.approx(0.3)
         monotone = PrivateKMedian(k, weights="monotone")
         assert (steps + 1) * monotone.rate(Guarantee(0.3), candidates) == pytest.approx(0.3)
+
+
+def test_the_published_variant_makes_the_swaps_of_the_experiments() -> None:
+    """In the authors' code T = int(6 k ln n) with n = 100 records, and not 10,000 candidates."""
+    published = PrivateKMedian.published()
+    assert published.steps(10_000) == int(24 * math.log(100)) == 110
+    assert published.rate(Guarantee(1.0), 10_000) == pytest.approx(1 / 222)
+    assert (published.final, PrivateKMedian().final) == ("next", "own")
+    assert PrivateKMedian().steps(10_000) == 222
+    points = Points.from_rows([[0.1], [0.9]], (0, 1))
+    assert published.prepare(points, Guarantee(1.0)).steps == 110
+    assert "110 swaps" in str(published)
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 5])

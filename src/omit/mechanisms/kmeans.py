@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -15,11 +15,12 @@ from omit.errors import InvalidInput
 from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee
 from omit.mechanisms.clustering import Clustering, Positions
 from omit.mechanisms.composed_laplace import composed_laplace_scale, require_delta
-from omit.mechanisms.lloyd import mean_square_distance, noisy_lloyd, padded
+from omit.mechanisms.lloyd import MOST_RECORDS, mean_square_distance, noisy_lloyd, padded
 from omit.mechanisms.starts import spread_starts, uniform_starts
 
 Budget = Literal["su", "published", "composed"]
 Start = Literal["spread", "uniform"]
+LowCounts = Literal["keep", "divide"]
 
 _STARTS = {"spread": spread_starts, "uniform": uniform_starts}
 
@@ -32,8 +33,8 @@ class DPLloyd(Clustering):
     cluster of its nearest centre only, so it changes one cluster's count by 1 and each of its `d`
     sums by at most 1: under add-remove, `T` iterations are `(d + 1) T` releases of sensitivity 1,
     whatever `k` is. Under replace a record can leave one cluster and enter another: twice as many.
-    A cluster whose noisy count is below 1 keeps its centre, and centres are clamped to [-1, 1]:
-    both look only at what is released already, and cost nothing.
+    What happens to small noisy counts, and that centres are clamped to [-1, 1], looks only at what
+    is released already, and costs nothing.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ class DPLloyd(Clustering):
         all `(d + 1) T` releases numerically; it needs delta > 0 and add-remove.
     start : {"spread", "uniform"}
         Where the first centres are: apart from each other, or uniform. Neither looks at the data.
+    low_counts : {"keep", "divide"}
+        Whether a cluster whose noisy count is below 1 keeps its centre, or moves to the quotient
+        by that count, whatever its sign, as in the omitting-records experiments.
 
     References
     ----------
@@ -68,6 +72,7 @@ class DPLloyd(Clustering):
     iterations: int = 5
     budget: Budget = "su"
     start: Start = "spread"
+    low_counts: LowCounts = "keep"
 
     statistic: ClassVar[str] = "kmeans"
     metric: ClassVar[str] = "normalised intra-cluster variance"
@@ -80,18 +85,24 @@ class DPLloyd(Clustering):
         for name, given, known in (
             ("budget", self.budget, get_args(Budget)),
             ("start", self.start, get_args(Start)),
+            ("low_counts", self.low_counts, get_args(LowCounts)),
         ):
             if given not in known:
                 raise InvalidInput(f"Expected {name}={given!r} to be one of: {', '.join(known)}.")
 
     @classmethod
     def published(cls, k: int = 5) -> DPLloyd:
-        """Return the algorithm as in the omitting-records experiments."""
-        return cls(k, iterations=20, budget="published", start="uniform")
+        """Return the algorithm as in the omitting-records experiments.
+
+        They also scale the columns by the data's own extremes, which is NOT private: points read
+        with ``bounds="from-data"``.
+        """
+        return cls(k, 20, "published", "uniform", "divide")
 
     def __str__(self) -> str:
         budget = "" if self.budget == "su" else f", {self.budget} budget"
-        return f"DPLloyd, k = {self.k}, {self.iterations} iterations{budget}"
+        divided = ", divided by any count" if self.low_counts == "divide" else ""
+        return f"DPLloyd, k = {self.k}, {self.iterations} iterations{budget}{divided}"
 
     def scale(self, guarantee: Guarantee, dimensions: int) -> float:
         """Return the scale of the Laplace noise of every sum and every count.
@@ -123,7 +134,15 @@ class DPLloyd(Clustering):
         return scale
 
     def prepare(self, points: Points, guarantee: Guarantee) -> PreparedLloyd:
-        """Return the algorithm on these points, with its noise."""
+        """Return the algorithm on these points, with its noise.
+
+        Raises
+        ------
+        InvalidInput
+            If there are too many records for exact sums.
+        """
+        if points.size > MOST_RECORDS:
+            raise InvalidInput(f"Expected at most {MOST_RECORDS:,} records, got {points.size:,}.")
         return PreparedLloyd(
             self, padded(points.scaled), points.dimensions, self.scale(guarantee, points.dimensions)
         )
@@ -156,20 +175,15 @@ class PreparedLloyd:
         starts = _STARTS[mechanism.start](mechanism.k, self.dimensions, rng)
         shape = (mechanism.iterations, mechanism.k, self.dimensions + 1)
         noise = rng.laplace(0.0, 1.0, shape) * self.noise_scale
-        return noisy_lloyd(self._left(kept), starts, noise)
+        smallest = 1.0 if mechanism.low_counts == "keep" else -math.inf
+        return noisy_lloyd(self._left(kept), starts, noise, smallest)
 
     def loss(self, centres: FloatArray, kept: Positions | None = None) -> float:
         """Return the mean squared distance to the nearest centre; 0 if nothing is left."""
         columns = self._left(kept)
         if not columns.shape[1]:
             return 0.0
-        squares = self.squares if columns is self.columns else float(np.square(columns).sum())
-        return mean_square_distance(columns, centres, squares)
-
-    @cached_property
-    def squares(self) -> float:
-        """The sum of squares of all numbers of all records."""
-        return float(np.square(self.columns).sum())
+        return mean_square_distance(columns, centres)
 
     def _left(self, kept: Positions | None) -> FloatArray:
         if kept is None or len(kept) == self.columns.shape[1]:

@@ -18,6 +18,7 @@ from omit.mechanisms.clustering import Clustering, Positions
 from omit.mechanisms.swaps import assign, choose, local_search
 
 Weights = Literal["gupta", "monotone"]
+Final = Literal["own", "next"]
 
 # Candidates that a table of centres may be chosen from.
 _LARGEST_GRID = 10_000_000
@@ -44,8 +45,9 @@ class PrivateKMedian(Clustering):
     drawn in the same way by its cost. Distances are those of points scaled by their declared
     bounds, divided by the diagonal of the cube, so that one record changes a cost by at most 1.
 
-    At ordinary epsilon the factor `epsilon'` is so small (about .002 at epsilon = 1 and `k` = 4)
-    that choices are nearly uniform: the result is hardly better than centres drawn at random.
+    At ordinary epsilon the factor `epsilon'` is so small (.0022 at epsilon = 1, `k` = 4 and 10,000
+    candidates) that choices are nearly uniform: the result is hardly better than centres drawn at
+    random.
 
     Parameters
     ----------
@@ -58,6 +60,12 @@ class PrivateKMedian(Clustering):
         ``"gupta"`` is `epsilon' = epsilon / (2 (T + 1))`. ``"monotone"`` is twice that: under
         add-remove one more record makes every cost larger or leaves it, so numerator and
         denominator of a choice's probability move the same way, and the factor 2 is not needed.
+    swaps : int, optional
+        `T`, if not `6 k ln |V|`, rounded up. Declared, never taken from the data: fewer swaps leave
+        a larger `epsilon'` for each.
+    final : {"own", "next"}
+        Whether each of the sets is reported by its own cost, or by that of the set after it (the
+        last one by its own), as in the omitting-records experiments. Both are private.
 
     References
     ----------
@@ -72,11 +80,16 @@ class PrivateKMedian(Clustering):
     222
     >>> round(mechanism.rate(Guarantee(1.0), candidates=100**2), 6)
     0.002242
+    >>> published = PrivateKMedian.published()
+    >>> published.swaps, round(published.rate(Guarantee(1.0), candidates=100**2), 6)
+    (110, 0.004505)
     """
 
     k: int = 4
     candidates: int | Sequence[Sequence[float]] = 100
     weights: Weights = "gupta"
+    swaps: int | None = None
+    final: Final = "own"
 
     statistic: ClassVar[str] = "kmedian"
     metric: ClassVar[str] = "average cost"
@@ -87,6 +100,10 @@ class PrivateKMedian(Clustering):
         object.__setattr__(self, "k", _validate.positive_integer("k", self.k))
         if self.weights not in get_args(Weights):
             raise InvalidInput(f"Expected weights={self.weights!r} to be 'gupta' or 'monotone'.")
+        if self.final not in get_args(Final):
+            raise InvalidInput(f"Expected final={self.final!r} to be 'own' or 'next'.")
+        if self.swaps is not None:
+            object.__setattr__(self, "swaps", _validate.positive_integer("swaps", self.swaps))
         if isinstance(self.candidates, int | np.integer):
             values = _validate.positive_integer("candidates", self.candidates)
             object.__setattr__(self, "candidates", values)
@@ -99,12 +116,27 @@ class PrivateKMedian(Clustering):
             ) from error
         object.__setattr__(self, "candidates", given)
 
+    @classmethod
+    def published(cls, k: int = 4, records: int = 100) -> PrivateKMedian:
+        """Return the algorithm as in the omitting-records experiments.
+
+        `T = 6 k ln n`, rounded down, with the number of records `n` (which their theory takes for
+        the number of candidates), and sets drawn by the cost of the next one. What the
+        experiments report is not a cost, and is not offered.
+        """
+        records = _validate.positive_integer("records", records)
+        return cls(k, swaps=int(6 * k * math.log(records)), final="next")
+
     def __str__(self) -> str:
         weights = "" if self.weights == "gupta" else f", {self.weights} weights"
-        return f"private k-median, k = {self.k}{weights}"
+        swaps = "" if self.swaps is None else f", {self.swaps} swaps"
+        final = ", drawn by the next cost" if self.final == "next" else ""
+        return f"private k-median, k = {self.k}{weights}{swaps}{final}"
 
     def steps(self, candidates: int) -> int:
-        """Return the number of swaps, `6 k ln |V|`, rounded up."""
+        """Return the number of swaps: `6 k ln |V|`, rounded up, if no other was declared."""
+        if self.swaps is not None:
+            return self.swaps
         return math.ceil(6 * self.k * math.log(candidates))
 
     def rate(self, guarantee: Guarantee, candidates: int) -> float:
@@ -162,6 +194,7 @@ class PrivateKMedian(Clustering):
             self.steps(len(places)),
             self.rate(guarantee, len(places)),
             _floors(points.scaled.T, places),
+            self.final,
         )
 
     def run(self, points: Points, guarantee: Guarantee, rng: np.random.Generator) -> Medians:
@@ -217,6 +250,7 @@ class PreparedMedian:
     steps: int
     rate: float
     floors: FloatArray
+    final: Final = "own"
 
     @property
     def scale(self) -> float:
@@ -239,6 +273,8 @@ class PreparedMedian:
             max(2 * _EARLY, size // 4),
             rng,
         )
+        if self.final == "next":
+            costs = np.append(costs[1:], costs[-1])
         chosen = choose(np.exp(-self.rate * (costs - costs.min())), last)
         return as_array(self.candidates[:, sets[chosen]].T)
 

@@ -3,6 +3,9 @@
 Columns are contiguous and records are taken in blocks that stay in the processor's first cache, so
 that every inner loop runs over records and is vectorised. Columns are padded with zeros to a
 multiple of three, the number taken in one pass.
+
+Coordinates are added up in whole steps, rounded record by record, so that every sum is exact in
+floating point: one record changes a sum by its own coordinate and nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from omit._numeric import FloatArray
 _BLOCK = 512
 _AT_ONCE = 3
 _LANES = 8
+# Steps of a coordinate in [0, 1]; sums of 2^27 records stay below 2^53 of them.
+_STEPS = 2.0**26
+MOST_RECORDS = 2**27
 
 
 def padded(columns: FloatArray) -> FloatArray:
@@ -33,7 +39,9 @@ def padded(columns: FloatArray) -> FloatArray:
 
 
 @compiled
-def noisy_lloyd(columns: FloatArray, starts: FloatArray, noise: FloatArray) -> FloatArray:
+def noisy_lloyd(
+    columns: FloatArray, starts: FloatArray, noise: FloatArray, smallest: float
+) -> FloatArray:
     """Return the centres after all iterations.
 
     Parameters
@@ -44,6 +52,8 @@ def noisy_lloyd(columns: FloatArray, starts: FloatArray, noise: FloatArray) -> F
         The first centres, one in each row.
     noise : array
         What is added, by iteration and cluster: to the sum of every column, then to the count.
+    smallest : float
+        A cluster whose noisy count is smaller, or 0, keeps its centre.
     """
     size = columns.shape[1]
     iterations, k, last = noise.shape
@@ -52,7 +62,7 @@ def noisy_lloyd(columns: FloatArray, starts: FloatArray, noise: FloatArray) -> F
     centres[:, :dimensions] = starts
     totals = np.empty(dimensions)
     for j in range(dimensions):
-        totals[j] = columns[j].sum()
+        totals[j] = np.rint(columns[j] * _STEPS).sum()
     part, nearest, labels = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
     sums, counts = np.empty_like(centres), np.empty(k)
     for step in range(iterations):
@@ -68,20 +78,16 @@ def noisy_lloyd(columns: FloatArray, starts: FloatArray, noise: FloatArray) -> F
             sums[0, j] = totals[j] - sums[1:, j].sum()
         for cluster in range(k):
             count = counts[cluster] + noise[step, cluster, dimensions]
-            # A cluster that looks empty keeps its centre; no quotient by less than one record.
-            if count >= 1:
+            if count >= smallest and count != 0:
                 for j in range(dimensions):
-                    centre = (sums[cluster, j] + noise[step, cluster, j]) / count
+                    centre = (sums[cluster, j] / _STEPS + noise[step, cluster, j]) / count
                     centres[cluster, j] = min(1.0, max(-1.0, centre))
     return centres[:, :dimensions].copy()
 
 
 @compiled
-def mean_square_distance(columns: FloatArray, given: FloatArray, squares: float) -> float:
-    """Return the mean squared distance of all records to their nearest centre.
-
-    `squares` is the sum of squares of all numbers in the columns.
-    """
+def mean_square_distance(columns: FloatArray, given: FloatArray) -> float:
+    """Return the mean squared distance of all records to their nearest centre."""
     size = columns.shape[1]
     centres = np.zeros((len(given), columns.shape[0]))
     centres[:, : given.shape[1]] = given
@@ -91,10 +97,13 @@ def mean_square_distance(columns: FloatArray, given: FloatArray, squares: float)
     for start in range(0, size, _BLOCK):
         taken = min(_BLOCK, size - start)
         _assign(columns, centres, halves, start, taken, part, nearest, labels)
+        # What was compared lacks the record's own square, and would cancel with it.
         for i in range(taken):
-            total += nearest[i]
-    # Half the squared distance lacks the record's own half square.
-    mean: float = max((2 * total + squares) / size, 0.0)
+            label, square = int(labels[i]), 0.0
+            for j in range(columns.shape[0]):
+                square += (columns[j, start + i] - centres[label, j]) ** 2
+            total += square
+    mean: float = total / size
     return mean
 
 
@@ -161,7 +170,7 @@ def _add(
     sums: FloatArray,
     counts: FloatArray,
 ) -> None:
-    """Add the block's records to the sums and counts of all clusters but the first.
+    """Add the block's records to the sums, in steps, and counts of all clusters but the first.
 
     Sums are taken in lanes, which vectorise though every operation keeps its place.
     """
@@ -184,14 +193,14 @@ def _add(
             for i in range(0, whole, _LANES):
                 for lane in range(_LANES):
                     inside = labels[i + lane] == label
-                    first[lane] += x[i + lane] if inside else 0.0
-                    second[lane] += y[i + lane] if inside else 0.0
-                    third[lane] += z[i + lane] if inside else 0.0
+                    first[lane] += np.rint(x[i + lane] * _STEPS) if inside else 0.0
+                    second[lane] += np.rint(y[i + lane] * _STEPS) if inside else 0.0
+                    third[lane] += np.rint(z[i + lane] * _STEPS) if inside else 0.0
             for i in range(whole, taken):
                 if labels[i] == label:
-                    first[0] += x[i]
-                    second[0] += y[i]
-                    third[0] += z[i]
+                    first[0] += np.rint(x[i] * _STEPS)
+                    second[0] += np.rint(y[i] * _STEPS)
+                    third[0] += np.rint(z[i] * _STEPS)
             sums[cluster, j] += first.sum()
             sums[cluster, j + 1] += second.sum()
             sums[cluster, j + 2] += third.sum()

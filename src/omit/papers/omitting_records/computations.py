@@ -47,7 +47,7 @@ CLUSTERINGS: Mapping[str, Clustering] = {
     "DPLloyd": DPLloyd(5),
     "DPLloyd as published": DPLloyd.published(5),
     "k-median": PrivateKMedian(4),
-    "k-median as published": PrivateKMedian(4),
+    "k-median as published": PrivateKMedian.published(4),
 }
 
 # Enough for every digit that is printed.
@@ -200,7 +200,7 @@ COLUMN_ERROR = Computation(
 )
 CLUSTERING_LOSS = Computation(
     "loss of a clustering",
-    2,
+    3,
     _clustering_loss,
     _baseline,
     ("data", "bounds", "mechanism", "epsilon", "runs", "measured_on"),
