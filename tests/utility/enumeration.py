@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from omit.mechanisms.noise import Kind
-from tests.mechanisms.winning import winning_probabilities
+from tests.mechanisms.winning import DISTRIBUTIONS
 
 # Outcomes rarer than this are left out.
 _RARE = 1e-19
@@ -30,16 +30,64 @@ def wrong_mode(
     right: Sequence[int],
     empty: int = 0,
 ) -> float:
-    """Return the probability that none of the `right` positions has the largest noisy count."""
-    wrong = 0.0
+    """Return the probability that none of the `right` positions has the largest noisy count.
+
+    For every outcome the winner's density is integrated against the others' distribution functions.
+    Panels end at all counts, where the noise has its kinks, and near these are short against the
+    scale of the noise, however narrow it is.
+    """
+    base, offset, weights = _nodes_of_noise(max(counts), noise, scale)
+    law = DISTRIBUTIONS[noise]
+    # Noise of hundreds of scales has no density left, and is clipped before e^x overflows.
+    places = [
+        np.clip((base - count + offset) / scale, -500.0, 500.0) for count in range(max(counts) + 1)
+    ]
+    below = [law.cdf(place) for place in places]
+    density = [law.pdf(place) / scale for place in places]
+    weights = weights * below[0] ** empty
+    chances: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
     for left in itertools.product(*(range(n + 1) for n in counts)):
         chance = math.prod(
-            float(stats.binom.pmf(x, n, k)) for x, n, k in zip(left, counts, keep, strict=True)
+            math.comb(n, x) * k**x * (1 - k) ** (n - x)
+            for x, n, k in zip(left, counts, keep, strict=True)
         )
+        winners = tuple(sorted(left[position] for position in right))
+        others = tuple(sorted(x for position, x in enumerate(left) if position not in right))
+        chances[winners, others] = chances.get((winners, others), 0.0) + chance
+    wins = 0.0
+    for (winners, others), chance in chances.items():
         if chance > _RARE:
-            wins = winning_probabilities(left, noise, scale, empty)
-            wrong += chance * (1 - sum(wins[position] for position in right))
-    return wrong
+            lost = math.prod((below[x] for x in others), start=weights)
+            for number, winner in enumerate(winners):
+                rivals = (below[x] for index, x in enumerate(winners) if index != number)
+                wins += chance * float((math.prod(rivals, start=lost) * density[winner]).sum())
+    return 1 - wins
+
+
+def _nodes_of_noise(
+    largest: int, noise: Kind, scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return whole numbers, what to add to them, and weights, to integrate noise on the counts."""
+    low, high = {
+        "laplace": (-42.0, 46.0),
+        "exponential": (0.0, 46.0),
+        "gaussian": (-10.0, 10.5),
+        "gumbel": (-5.0, 46.0),
+    }[noise]
+    counts = np.arange(largest + 1.0)
+    steps = np.arange(low, high + 0.25, 0.5) * scale
+    if (high - low) * scale < 1:
+        # Nothing happens between the counts.
+        base, edges = np.repeat(counts, len(steps) - 1), np.tile(steps, (len(counts), 1))
+    else:
+        around = counts if scale < 1 else counts[[0, -1]]
+        cuts = np.concatenate([counts, *(count + steps for count in around)])
+        edges = np.unique(cuts.round(13))[None]
+        base = np.zeros(edges.shape[1] - 1)
+    points, shares = np.polynomial.legendre.leggauss(20)
+    half = np.diff(edges, axis=1).reshape(-1, 1) / 2
+    offset = edges[:, :-1].reshape(-1, 1) + half * (points + 1)
+    return np.repeat(base, 20), offset.ravel(), (half * shares).ravel()
 
 
 class MeanByEnumeration:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,9 +19,11 @@ from omit import (
     Guarantee,
     InvalidInput,
     NoisyMode,
+    NoOmission,
     OutlierScoreSuppression,
     PoissonSampling,
     RuleSuppression,
+    Unattainable,
     expected_error,
     read,
 )
@@ -104,6 +108,119 @@ def test_the_precision_that_is_claimed_is_kept(noise: Kind) -> None:
         assert abs(found - expected) <= precision + 1e-13
 
 
+def test_one_record_among_forty_values_is_known_to_the_stated_digits() -> None:
+    # Adding resolution until the density integrates to 1 is not enough: the 39 other values make
+    # the integrand steeper than the density.
+    column = Column.from_counts([10], [1], bounds=(1, 40))
+    guarantee = Guarantee(16.467291166378708, 1e-6)
+    error = expected_error(column, NoisyMode("gaussian"), guarantee, PoissonSampling(0.9))
+    assert f"{error.value:.13f}" == "0.3473058395876"
+    assert error.high - error.low < 1e-11
+    base = PoissonSampling(0.9).calibrate(guarantee)
+    assert isinstance(base, Guarantee)
+    truth = 1 - by_mpmath([1], 0.9, NoisyMode("gaussian").count_noise(base), 39)
+    assert error.low <= truth <= error.high
+
+
+def by_mpmath(counts: list[int], keep: float, noise: Noise, empty: int) -> float:
+    """Return the probability that the first value wins, to 25 digits."""
+    with mpmath.workdps(25):
+        k, scale = mpmath.mpf(keep), mpmath.mpf(noise.scale)
+        below = {
+            "laplace": lambda z: 1 - mpmath.exp(-z) / 2 if z > 0 else mpmath.exp(z) / 2,
+            "exponential": lambda z: 1 - mpmath.exp(-z) if z > 0 else mpmath.mpf(0),
+            "gaussian": mpmath.ncdf,
+            "gumbel": lambda z: mpmath.exp(-mpmath.exp(-z)),
+        }[noise.kind]
+        density = {
+            "laplace": lambda z: mpmath.exp(-abs(z)) / 2,
+            "exponential": lambda z: mpmath.exp(-z) if z > 0 else mpmath.mpf(0),
+            "gaussian": mpmath.npdf,
+            "gumbel": lambda z: mpmath.exp(-z - mpmath.exp(-z)),
+        }[noise.kind]
+        laws = [
+            [mpmath.binomial(n, j) * k**j * (1 - k) ** (n - j) for j in range(n + 1)]
+            for n in counts
+        ]
+
+        def wins(x: Any) -> Any:
+            first = sum(p * density((x - j) / scale) for j, p in enumerate(laws[0])) / scale
+            others = [sum(p * below((x - j) / scale) for j, p in enumerate(law)) for law in laws]
+            return first * mpmath.fprod(others[1:]) * below(x / scale) ** empty
+
+        reach = {"gaussian": 10}.get(noise.kind, 40)
+        kinks = range(max(counts) + 1)
+        cuts = {
+            j + sign * step * scale for j in kinks for sign in (-1, 1) for step in (0, 2, reach)
+        }
+        return float(mpmath.quad(wins, sorted(mpmath.mpf(cut) for cut in cuts)))
+
+
+@each_noise
+def test_other_arithmetic_gives_the_same_digits(noise: Kind) -> None:
+    counts, right = np.array([3, 2]), np.array([True, False])
+    for scale in (0.3, 1.7):
+        value, precision = wrong_mode_probability(
+            counts, np.full(2, 0.6), Noise(noise, scale), right, empty=12
+        )
+        assert abs(1 - by_mpmath([3, 2], 0.6, Noise(noise, scale), 12) - value) <= precision
+
+
+def random_release(
+    rng: np.random.Generator,
+) -> tuple[Column, NoisyMode, Guarantee, Omission, tuple[float, ...] | None]:
+    """Return 1 to 8 records in a domain of 1 to 50 values, a mechanism, a guarantee and so on."""
+    size, records = int(rng.integers(1, 51)), int(rng.integers(1, 9))
+    domain = np.arange(size) + float(rng.integers(-20, 20))
+    values = rng.choice(rng.choice(domain, min(size, int(rng.integers(1, 9))), False), records)
+    column = Column.from_values(values.tolist(), bounds=(domain[0], domain[-1]))
+    kind = KINDS[rng.integers(4)]
+    epsilon = float(10 ** rng.uniform(-3, 2) if rng.random() < 0.85 else 10 ** rng.uniform(2, 6))
+    delta = float(10 ** rng.uniform(-10, -2)) if kind == "gaussian" or rng.random() < 0.3 else 0.0
+    low, high = np.sort(rng.random(2)).tolist()
+    omission = (
+        NoOmission(),
+        PoissonSampling(high),
+        PoissonSampling(float(1 - 10 ** rng.uniform(-8, -1))),
+        OutlierScoreSuppression(low, high),
+        RuleSuppression(keep=(values.min() - rng.integers(2), values.max() + rng.integers(2))),
+    )[rng.integers(5)]
+    truth = tuple(rng.choice(domain, min(size, 2), False).tolist()) if rng.random() < 0.2 else None
+    return column, NoisyMode(kind), Guarantee(epsilon, delta), omission, truth
+
+
+def test_400_random_releases_are_within_their_stated_precision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def remember(*setting: Any) -> tuple[float, float]:
+        asked.append(setting)
+        return wrong_mode_probability(*setting)
+
+    monkeypatch.setattr("omit.utility.exact_mode.wrong_mode_probability", remember)
+    compared = 0
+    for seed in range(400):
+        column, mechanism, guarantee, omission, truth = random_release(
+            np.random.default_rng([21, seed])
+        )
+        asked.clear()
+        try:
+            error = expected_error(
+                column, mechanism, guarantee, omission, "exact", truth=truth, details=False
+            )
+        except Unattainable:
+            continue
+        assert error.high - error.low < 1e-11
+        for counts, keep, noise, right, empty in asked:
+            positions = np.flatnonzero(right).tolist()
+            expected = wrong_mode(counts, keep, noise.kind, noise.scale, positions, empty)
+            # The enumeration is itself rounded.
+            assert error.low - 2e-14 <= expected <= error.high + 2e-14, seed
+            compared += 1
+    assert compared > 300
+
+
 @each_noise
 def test_certain_keeping_and_certain_loss_are_limits_like_any_other(noise: Kind) -> None:
     keep = [1.0, 0.0, 0.4]
@@ -169,6 +286,29 @@ def test_values_that_nobody_has_win_as_often_in_a_simulation(noise: Kind) -> Non
     ).value
     # Four tests at 5 sigma: with another seed, a false alarm in 1 of 400,000.
     assert abs(simulated - exact) < 5 * math.sqrt(exact * (1 - exact) / 20_000)
+
+
+@each_noise
+@pytest.mark.parametrize("scale", [1e-3, 0.4, 5.0])
+def test_values_alike_count_as_often_as_they_are(noise: Kind, scale: float) -> None:
+    # Grouped values against the same values with a keep probability that differs by a rounding.
+    counts, right = np.array([6, 6, 6, 5, 5, 0, 0]), np.array([True, True, *5 * [False]])
+    keep = np.full(7, 0.7)
+    apart = keep - np.arange(7) * 1e-16
+    assert len(set(apart.tolist())) > 3
+    together = wrong_mode_probability(counts, keep, Noise(noise, scale), right, empty=3)
+    different = wrong_mode_probability(counts, apart, Noise(noise, scale), right, empty=3)
+    assert together[0] == pytest.approx(different[0], abs=together[1])
+
+
+@each_noise
+def test_right_values_add_up_to_certainty(noise: Kind) -> None:
+    counts, keep = [4, 3, 3, 0], [0.9, 0.8, 0.2, 1.0]
+    for scale in (0.001, 0.2, 3.0, 300.0):
+        some = wrong_at(counts, keep, Noise(noise, scale), [0, 2])
+        others = wrong_at(counts, keep, Noise(noise, scale), [1, 3])
+        assert some + others == pytest.approx(1.0, abs=1e-12)
+        assert wrong_at(counts, keep, Noise(noise, scale), [0, 1, 2, 3]) == 0.0
 
 
 @settings(max_examples=60)
@@ -261,13 +401,30 @@ def test_counts_of_thousands_have_their_normal_limit(epsilon: float) -> None:
     assert found == pytest.approx(float(stats.norm.sf(250 / deviation)), rel=1e-4)
 
 
-def test_noise_too_wide_for_a_table_is_simulated_and_says_why(ages: Column) -> None:
-    error = expected_error(ages, NoisyMode(), Guarantee(2e-5), runs=200)
+@each_noise
+def test_noise_however_wide_is_integrated(ages: Column, noise: Kind) -> None:
+    # At such a scale all 126 values of the domain are almost equally likely to win.
+    delta = 1e-9 if noise == "gaussian" else 0.0
+    error = expected_error(ages, NoisyMode(noise), Guarantee(1e-9, delta), method="exact")
+    assert error.value == pytest.approx(125 / 126, abs=1e-4)
+    assert error.high - error.low < 1e-10
+
+
+def test_noise_beyond_all_numbers_is_simulated_and_says_why(ages: Column) -> None:
+    error = expected_error(ages, NoisyMode(), Guarantee(1e-20), runs=200)
     assert error.method == "simulated"
     assert error.reason is not None
-    assert "scale 5e+04 is too wide for the exact sum" in error.reason
+    assert "noise of scale 1e+20 on counts up to 898 is too wide" in error.reason
     with pytest.raises(InvalidInput, match=r"no exact answer here.*too wide"):
-        expected_error(ages, NoisyMode(), Guarantee(2e-5), method="exact")
+        expected_error(ages, NoisyMode(), Guarantee(1e-20), method="exact")
+
+
+@each_noise
+def test_what_would_take_all_the_memory_is_refused(noise: Kind) -> None:
+    column = Column.from_counts([1, 2], [10**15, 10**15 - 10**8], bounds=(1, 2))
+    guarantee = Guarantee(0.01, 1e-9 if noise == "gaussian" else 0.0)
+    with pytest.raises(InvalidInput, match=r"would take a table of .* numbers"):
+        expected_error(column, NoisyMode(noise), guarantee, PoissonSampling(0.5), "exact")
 
 
 def test_a_rule_narrows_the_domain_of_the_mode() -> None:

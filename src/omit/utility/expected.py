@@ -35,7 +35,7 @@ from omit.utility.simulated_points import (
 Method = Literal["auto", "exact", "simulated"]
 
 # So little noise that it only breaks ties between counts.
-_HARDLY_ANY_NOISE = Noise("gaussian", 0.1)
+_HARDLY_ANY_NOISE = Noise("gaussian", 0.01)
 # Stands for a mechanism that needs no noise.
 NO_PROTECTION = 1e6
 
@@ -254,7 +254,7 @@ def _(
     tolerance: float = 1e-9,
     details: bool = True,
 ) -> Error:
-    from omit.utility.exact_mode import TooWide, wrong_mode_probability
+    from omit.utility.exact_mode import TooLarge, wrong_mode_probability
 
     keep = _keep(omission, column)
     noise = mechanism.count_noise(base)
@@ -279,8 +279,8 @@ def _(
         if details:
             by_omission = wrong(keep, _HARDLY_ANY_NOISE)[0]
             apart = Parts(by_omission, wrong(np.ones_like(keep), noise)[0])
-    except TooWide as error:
-        raise NotExact(f"noise of scale {noise.scale:.3g} is too wide for the exact sum") from error
+    except TooLarge as error:
+        raise NotExact(str(error)) from error
     return Error(
         value,
         max(value - precision, 0.0),
