@@ -31,7 +31,10 @@ def people(size: int = 300, seed: int = 0) -> FloatArray:
 # None is expected to fail: at scikit-learn's small tables the noise drowns everything, but what is
 # checked is the interface, and that results repeat. A check that finds fault raises.
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [PrivateKMeans(random_state=0), PrivateKMeans(2, random_state=0)]
+    [
+        PrivateKMeans(bounds=(-1, 1), random_state=0),
+        PrivateKMeans(2, bounds=(-10, 10), random_state=0),
+    ]
 )
 def test_scikit_learn_accepts_the_estimator(
     estimator: PrivateKMeans, check: Callable[[PrivateKMeans], None]
@@ -144,9 +147,32 @@ def test_noise_is_fresh_without_a_seed_and_repeats_with_one() -> None:
 def test_parameters_without_meaning_are_refused_by_fit(
     parameters: dict[str, object], message: str
 ) -> None:
-    model = PrivateKMeans(**parameters)  # type: ignore[arg-type]
+    model = PrivateKMeans(**{"bounds": BOUNDS} | parameters)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=message):
         model.fit(people(10))
+
+
+def test_bounds_that_were_not_declared_are_not_made_up() -> None:
+    """Scaled by (-1, 1), people of 15 to 95 years would all be moved to 1."""
+    for model in (PrivateKMeans(2), PrivateKMeans(n_clusters=2, guarantee=Guarantee(1.0))):
+        with pytest.raises(
+            InvalidInput, match=r"Expected declared bounds, bounds=\(lower, upper\)"
+        ):
+            model.fit(people(10))
+        assert not hasattr(model, "cluster_centers_")
+
+
+def test_what_tells_nothing_of_the_records_is_the_same_for_other_records() -> None:
+    names = ["noise_scale_", "n_iter_", "n_features_in_"]
+    one, other = (
+        PrivateKMeans(2, bounds=BOUNDS).fit(people(size, seed)) for size, seed in ((30, 1), (99, 2))
+    )
+    assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
+    # Everything a fitted model holds is said to be private or not.
+    said = {"cluster_centers_", "labels_", *names}
+    assert {name for name in vars(one) if name.endswith("_")} == said
+    for name in (*said, "feature_names_in_"):
+        assert f"{name} :" in str(PrivateKMeans.__doc__)
 
 
 def test_nothing_is_predicted_before_the_fit() -> None:

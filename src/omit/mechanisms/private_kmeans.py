@@ -1,7 +1,11 @@
 """DPLloyd as a scikit-learn estimator; needs the extra `learn`.
 
-What `fit` learns and may be shown: `cluster_centers_`. What looks at the records again and may not:
-`labels_`, `predict` and `transform` on the records of `fit`, and `score`.
+What a fitted model may show: `cluster_centers_`, which has the guarantee, and what follows from the
+parameters and the columns alone (`noise_scale_`, `n_iter_`, `n_features_in_`, `feature_names_in_`).
+What it may not: `labels_`, which tells of every record, and `random_state` where it was given, by
+which the noise can be taken away. So do not hand on the model itself. `predict`, `transform` and
+`score` on the records of `fit`, `fit_predict` and `fit_transform` look at the records again, and are
+not private either.
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
     """k-means with differential privacy: `DPLloyd` behind scikit-learn's interface.
 
     The centres are protected by the guarantee. Labels, distances and scores are computed from the
-    records themselves and are *not* private. Columns are scaled by their declared bounds, so that
+    records themselves and are *not* private; a fitted model holds labels, so hand on its centres
+    and not the model. Columns are scaled by their declared bounds, so that
     each counts alike, and values outside are moved to the nearest bound: before the fit, and before
     a record is assigned to a centre. Nothing else about the records changes what happens: there may
     be fewer of them than clusters, and they may be all equal.
@@ -45,7 +50,7 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
         What the centres promise; epsilon = 1 under add-remove by default. It covers one `fit`.
     bounds : pair of float, or one pair for each column
         The smallest and the largest value of a record, in the units of the data. To be declared
-        and never taken from the data, or the guarantee is lost.
+        and never taken from the data, or the guarantee is lost; `fit` refuses to do without.
     n_iter : int
         How often centres are moved. Each time costs a share of the budget.
     budget : {"su", "published", "composed"}
@@ -53,8 +58,8 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
     start : {"spread", "uniform"}
         Where the first centres are, see `DPLloyd`.
     random_state : int, RandomState, Generator or None
-        Where noise comes from. Anyone who knows it can take the noise away again: fix it in
-        experiments, never in a release.
+        Where noise comes from. Anyone who knows it, or the generator as `fit` left it, can take
+        the noise away again: fix it in experiments, never in a release.
 
     Attributes
     ----------
@@ -63,13 +68,14 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
     labels_ : array of shape (n_samples,)
         The cluster of each record. NOT private.
     noise_scale_ : float
-        The scale of the Laplace noise of every sum and every count, for scaled records.
+        The scale of the Laplace noise of every sum and every count, for scaled records. Follows
+        from the parameters and the number of columns, and tells nothing of the records.
     n_iter_ : int
-        How often centres were moved.
+        How often centres were moved. A parameter.
     n_features_in_ : int
-        How many columns there were.
+        How many columns there were. Tells nothing of the records.
     feature_names_in_ : array of str
-        Their names, if they were texts.
+        Their names, if they were texts. Tells nothing of the records.
 
     Notes
     -----
@@ -97,7 +103,7 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
         n_clusters: int = 5,
         *,
         guarantee: Guarantee | None = None,
-        bounds: ColumnBounds = (-1.0, 1.0),
+        bounds: ColumnBounds | None = None,
         n_iter: int = 5,
         budget: Budget = "su",
         start: Start = "spread",
@@ -123,7 +129,8 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
         Raises
         ------
         InvalidInput
-            If a parameter makes no sense, or the bounds do not fit the columns.
+            If a parameter makes no sense, or the bounds were not declared or do not fit the
+            columns.
         ValueError
             If `X` is not a table of finite numbers.
         """
@@ -196,7 +203,10 @@ def _declared(bounds: Any) -> ColumnBounds:
     if not isinstance(bounds, Sequence | np.ndarray) or any(
         isinstance(each, str) for each in (bounds, *bounds)
     ):
-        raise InvalidInput("Expected declared bounds: one pair of numbers, or one per column.")
+        raise InvalidInput(
+            "Expected declared bounds, bounds=(lower, upper) or one such pair for every column, in "
+            "the units of the data; they cannot be taken from the data."
+        )
     return bounds  # type: ignore[return-value]  # numbers are checked by Points
 
 
