@@ -33,7 +33,7 @@ def people(size: int = 300, seed: int = 0) -> FloatArray:
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         PrivateKMeans(bounds=(-1, 1), random_state=0),
-        PrivateKMeans(2, bounds=(-10, 10), random_state=0),
+        PrivateKMeans(2, bounds=(-1, 1), random_state=0),
     ]
 )
 def test_scikit_learn_accepts_the_estimator(

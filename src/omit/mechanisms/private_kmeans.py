@@ -4,8 +4,8 @@ What a fitted model may show: `cluster_centers_`, which has the guarantee, and w
 parameters and the columns alone (`noise_scale_`, `n_iter_`, `n_features_in_`, `feature_names_in_`).
 What it may not: `labels_`, which tells of every record, and `random_state` where it was given, by
 which the noise can be taken away. So do not hand on the model itself. `predict`, `transform` and
-`score` on the records of `fit`, `fit_predict` and `fit_transform` look at the records again, and are
-not private either.
+`score` on the records of `fit`, `fit_predict` and `fit_transform` look at the records again: they
+are not private either.
 """
 
 from __future__ import annotations
