@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import pickle
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,9 +19,9 @@ from omit import (
     InvalidInput,
     NoGuarantee,
     Relation,
+    Statement,
     WrongNeighbours,
 )
-from omit.guarantee import compose_guarantees
 
 epsilons = st.floats(0, 20)
 deltas = st.floats(0, 0.999)
@@ -108,6 +110,7 @@ def test_group_privacy_is_the_rule_of_one_step_applied_again_and_again(
     group = Guarantee(epsilon, delta).group(size)
     if total_delta < 1:
         assert isinstance(group, Guarantee)
+        assert group.neighbours == ADD_REMOVE.group(size)
         assert group.epsilon == pytest.approx(total_epsilon)
         assert group.delta == pytest.approx(total_delta)
     else:
@@ -115,17 +118,85 @@ def test_group_privacy_is_the_rule_of_one_step_applied_again_and_again(
 
 
 def test_a_group_of_rows_without_epsilon_adds_up_deltas() -> None:
-    assert Guarantee(0.0, 1e-3).group(5) == Guarantee(0.0, 5e-3)
+    assert Guarantee(0.0, 1e-3).group(5) == Guarantee(0.0, 5e-3, ADD_REMOVE.group(5))
 
 
 @given(st.floats(0, 3), st.floats(0, 0.5), st.integers(1, 6))
 def test_the_guarantee_per_row_gives_a_person_the_guarantee_back(
     epsilon: float, delta: float, rows: int
 ) -> None:
-    person = Guarantee(epsilon, delta).per_row(rows).group(rows)
+    row = Guarantee(epsilon, delta).per_row(rows)
+    person = row.group(rows)
     assert isinstance(person, Guarantee)
     assert person.epsilon == pytest.approx(epsilon)
     assert person.delta == pytest.approx(delta, rel=1e-12)
+    # Rounding never gives a row more than the person can bear.
+    assert person.epsilon <= epsilon
+    assert person.delta <= delta
+    assert person.per_row(rows).neighbours == ADD_REMOVE
+
+
+@given(epsilons, deltas, st.integers(1, 50))
+def test_statistics_that_share_a_guarantee_do_not_exceed_it(
+    epsilon: float, delta: float, count: int
+) -> None:
+    shared = Guarantee(epsilon, delta).per_statistic(count)
+    assert Fraction(shared.epsilon) * count <= Fraction(epsilon)
+    assert Fraction(shared.delta) * count <= Fraction(delta)
+    assert shared.epsilon == pytest.approx(epsilon / count)
+
+
+def test_a_large_group_without_delta_has_none() -> None:
+    # 0 times a sum beyond all numbers.
+    assert Guarantee(1.0).group(1000) == Guarantee(1000.0, 0.0, ADD_REMOVE.group(1000))
+    assert Guarantee(800.0).to("replace") == Guarantee(1600.0, 0.0, "replace")
+    assert isinstance(Guarantee(800.0, 1e-300).to("replace"), NoGuarantee)
+    assert Guarantee(1000.0).per_row(1000) == Guarantee(1.0)
+
+
+@given(st.floats(1e-3, 30), st.floats(1e-12, 1e-3), st.integers(2, 20))
+def test_groups_are_rounded_up(epsilon: float, delta: float, size: int) -> None:
+    group = Guarantee(epsilon, delta).group(size)
+    with mpmath.workdps(60):
+        true = mpmath.mpf(delta) * sum(
+            mpmath.exp(step * mpmath.mpf(epsilon)) for step in range(size)
+        )
+        if isinstance(group, NoGuarantee):
+            assert true > 1 - 1e-12
+        else:
+            assert Fraction(epsilon) * size <= Fraction(group.epsilon)
+            assert true <= group.delta <= true * (1 + mpmath.mpf(10) ** -12)
+
+
+def test_a_group_is_under_another_relation() -> None:
+    three = Guarantee(0.5).group(3)
+    assert isinstance(three, Guarantee)
+    assert str(three) == "(1.5, 0)-DP under add-remove of 3 records"
+    with pytest.raises(WrongNeighbours):
+        three.implies(Guarantee(2.0))
+    # Pairs that are nearer or that fewer steps lead to are among those that it is about.
+    assert three.to("add-remove") == Guarantee(1.5)
+    assert three.to("replace") == Guarantee(1.5, neighbours="replace")
+    assert three.group(2) == Guarantee(3.0, neighbours=ADD_REMOVE.group(6))
+    assert three.to(ADD_REMOVE.group(4)) == Guarantee(3.0, neighbours=ADD_REMOVE.group(4))
+    assert Guarantee(0.5).to(REPLACE.group(2)) == Guarantee(2.0, neighbours=REPLACE.group(2))
+    assert Guarantee(0.5).group(1) == Guarantee(0.5)
+    with pytest.raises(WrongNeighbours, match="add-remove of 2 records"):
+        three.per_row(2)
+    with pytest.raises(WrongNeighbours, match="says nothing"):
+        Guarantee(1.0, neighbours="replace").to(ADD_REMOVE.group(3))
+
+
+def test_groups_of_a_relation_are_named_pickled_and_read() -> None:
+    for grouped in (ADD_REMOVE.group(3), REPLACE.group(2)):
+        copied = pickle.loads(pickle.dumps(grouped))
+        named = Guarantee(1.0, neighbours=str(grouped)).neighbours
+        assert isinstance(named, Relation)
+        for other in (copied, named):
+            assert (other, other.steps, other.unit) == (grouped, grouped.steps, grouped.unit)
+    for name in ("swap of 3 records", "replace of 0 records", f"replace of {10**400} records"):
+        with pytest.raises(InvalidInput, match="one of"):
+            Guarantee(1.0, neighbours=name)
 
 
 def test_add_remove_gives_replace_as_a_group_of_two_and_not_the_other_way() -> None:
@@ -141,23 +212,20 @@ def test_a_vacuous_group_guarantee_is_said_to_be_none() -> None:
     assert isinstance(Guarantee(1e308).group(4), NoGuarantee)
 
 
-def test_composition_adds_up_and_refuses_what_is_no_guarantee() -> None:
-    assert compose_guarantees(*[Guarantee(0.1, 1e-7)] * 3) == Guarantee(
-        math.fsum([0.1] * 3), math.fsum([1e-7] * 3)
-    )
-    with pytest.raises(InvalidInput, match="Only differential privacy"):
-        compose_guarantees(Guarantee(1.0), NoGuarantee("published"))  # type: ignore[arg-type]
-    with pytest.raises(WrongNeighbours):
-        compose_guarantees(Guarantee(1.0), Guarantee(1.0, neighbours="replace"))
-    with pytest.raises(InvalidInput, match="at least one"):
-        compose_guarantees()
-
-
 def test_the_text_of_a_guarantee_can_be_read() -> None:
     assert repr(Guarantee(2.9004770978893855)) == (
-        "Guarantee(epsilon=2.9004770978894, delta=0.0, neighbours='add-remove')"
+        "Guarantee(epsilon=2.9004770978893855, delta=0.0, neighbours='add-remove')"
     )
     assert str(Guarantee(0.1, 1e-9, "replace")) == "(0.1, 1e-09)-DP under replace"
+
+
+@given(epsilons, deltas, st.integers(1, 5))
+def test_what_is_written_is_read_as_the_same(epsilon: float, delta: float, size: int) -> None:
+    for kind in (Guarantee, Statement):
+        for value in (kind(epsilon, delta), kind(epsilon, 0.0, "replace").group(size)):
+            assert eval(repr(value)) == value
+    guarantee: object = Guarantee(epsilon, delta)
+    assert guarantee != Statement(epsilon, delta)
 
 
 @pytest.mark.parametrize("nonsense", [True, "1", 10**400, None])

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from omit.guarantee import NoGuarantee as NoGuarantee
     from omit.guarantee import NoNoiseNeeded as NoNoiseNeeded
     from omit.guarantee import Relation as Relation
+    from omit.guarantee import Statement as Statement
     from omit.mechanisms.base import Mechanism as Mechanism
     from omit.mechanisms.exponential_quantile import ExponentialQuantile as ExponentialQuantile
     from omit.mechanisms.kmeans import DPLloyd as DPLloyd
@@ -67,8 +68,9 @@ if TYPE_CHECKING:
         published_base_epsilon as published_base_epsilon,
     )
     from omit.omissions.outlier_score_bounds import published_epsilon as published_epsilon
+    from omit.omissions.sample import ALL_RECORDS as ALL_RECORDS
+    from omit.omissions.sample import Charge as Charge
     from omit.omissions.sample import Sample as Sample
-    from omit.omissions.sample import SampledRelease as SampledRelease
     from omit.omissions.sample import compose as compose
     from omit.omissions.sampling import FixedSizeSampling as FixedSizeSampling
     from omit.omissions.sampling import NoOmission as NoOmission
@@ -153,6 +155,7 @@ _HOME = {
         "NoGuarantee",
         "NoNoiseNeeded",
         "Relation",
+        "Statement",
     ),
     "omit.mechanisms.base": ("Mechanism",),
     "omit.mechanisms.exponential_quantile": ("ExponentialQuantile",),
@@ -180,7 +183,7 @@ _HOME = {
         "published_base_epsilon",
         "published_epsilon",
     ),
-    "omit.omissions.sample": ("Sample", "SampledRelease", "compose"),
+    "omit.omissions.sample": ("ALL_RECORDS", "Charge", "Sample", "compose"),
     "omit.omissions.sampling": (
         "FixedSizeSampling",
         "NoOmission",

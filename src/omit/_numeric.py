@@ -6,6 +6,8 @@ all digits for small epsilon and overflow above 709.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -103,3 +105,41 @@ def expm1_ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
     numerator, denominator = as_array(numerator), as_array(denominator)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.exp(numerator - denominator) * np.expm1(-numerator) / np.expm1(-denominator)
+
+
+def raised(value: float, error: float) -> float:
+    """Return a number not below the true one, of which `value` may miss the share `error`.
+
+    Examples
+    --------
+    >>> raised(0.5, 0.0), raised(0.5, 2.0**-50) > 0.5
+    (0.5, True)
+    """
+    return math.nextafter(value * (1 + error), math.inf) if value > 0 < error else value
+
+
+def not_below(value: Fraction) -> float:
+    """Return the smallest floating-point number that is at least `value`, infinity if none is.
+
+    Examples
+    --------
+    >>> not_below(Fraction(1, 2)), not_below(Fraction(1, 3)) > Fraction(1, 3)
+    (0.5, True)
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return math.nextafter(nearest, math.inf) if nearest < value else nearest
+
+
+def not_above(value: Fraction) -> float:
+    """Return the largest floating-point number that is at most `value` >= 0.
+
+    Examples
+    --------
+    >>> not_above(Fraction(1, 2)), not_above(Fraction(1, 3)) < Fraction(1, 3)
+    (0.5, True)
+    """
+    nearest = float(value)
+    return math.nextafter(nearest, 0.0) if nearest > value else nearest

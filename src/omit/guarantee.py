@@ -1,27 +1,36 @@
-"""What a release promises: (epsilon, delta)-differential privacy under a named neighbour relation.
+"""What is promised: (epsilon, delta)-differential privacy under a named neighbour relation.
 
 A mechanism is (epsilon, delta)-DP when, for all neighbouring databases `D`, `D'` and every set
 `A` of outputs, `P[M(D) in A] <= e^epsilon P[M(D') in A] + delta`. The same pair of numbers means
-different things under different neighbour relations, so a `Guarantee` carries its relation and
-nothing in this package mixes two relations silently.
+different things under different neighbour relations, so what carries them carries the relation
+too, and nothing in this package mixes two relations silently.
+
+There are two kinds of such pairs. A `Guarantee` is about one mechanism and its own input, and may
+be charged to what the mechanism was run on (`omit.omissions.sample`). A `Statement` is what comes
+out of all charges together, about the whole database. It is an end: nothing takes a statement to
+compute with, because what else was computed on the same sample is no longer to be seen in it.
 
 Two more values answer the same question. `NoGuarantee` says that no pair with delta < 1 follows,
 and why. `NoNoiseNeeded` says that leaving records out is already enough. Neither is an exception:
 both are answers.
+
+Statements are rounded up in their last digits, what a mechanism may have is rounded down.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn, Self
 
 from omit import _validate
 from omit._decimals import show_number
-from omit._numeric import expm1_ratio
+from omit._numeric import expm1_ratio, not_above, not_below, raised
 from omit.errors import InvalidInput, WrongNeighbours
 
 
@@ -53,6 +62,9 @@ class Relation(str):
     meaning: str
     steps_from: Mapping[str, int]
     dp_accounting_name: str | None
+    # Of how many steps of which relation one step consists: one of its own, unless it is a group.
+    steps: int = 1
+    unit: Relation
 
     def __new__(
         cls,
@@ -66,12 +78,44 @@ class Relation(str):
         self.meaning = meaning
         self.steps_from = MappingProxyType(dict(steps_from or {}))
         self.dp_accounting_name = dp_accounting_name
+        self.unit = self
         return self
+
+    def group(self, size: int) -> Relation:
+        """Return the relation of databases that are up to `size` steps of this one apart.
+
+        Examples
+        --------
+        >>> ADD_REMOVE.group(3), ADD_REMOVE.group(3).meaning
+        ('add-remove of 3 records', 'at most 3 steps of add-remove lead from one to the other')
+        """
+        steps = self.steps * _validate.positive_integer("size", size)
+        if steps == 1:
+            return self
+        grouped = Relation(
+            f"{self.unit} of {steps} records",
+            f"at most {steps} steps of {self.unit} lead from one to the other",
+        )
+        grouped.steps, grouped.unit = steps, self.unit
+        return grouped
+
+    def steps_of(self, other: Relation) -> int | None:
+        """Return how many steps of another relation one step takes, or None if none lead there.
+
+        Examples
+        --------
+        >>> REPLACE.steps_of(ADD_REMOVE), ADD_REMOVE.steps_of(REPLACE)
+        (2, None)
+        """
+        one = 1 if self.unit == other.unit else self.unit.steps_from.get(other.unit)
+        return None if one is None else -(-self.steps * one // other.steps)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return str(self), self.meaning, dict(self.steps_from), self.dp_accounting_name
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.steps > 1:
+            return Relation.group, (self.unit, self.steps)
         return Relation, self.__getnewargs__()
 
 
@@ -101,69 +145,52 @@ def relation(name: str) -> Relation:
     --------
     >>> relation("add-remove").meaning
     'one has exactly one record more than the other'
+    >>> relation("replace of 3 records") == REPLACE.group(3)
+    True
     """
     if isinstance(name, Relation):
         return name
-    if not isinstance(name, str) or name not in RELATIONS:
-        raise InvalidInput(f"Expected neighbours={name!r} to be one of: {', '.join(RELATIONS)}.")
-    return RELATIONS[name]
+    if isinstance(name, str):
+        group = _GROUP.fullmatch(name)
+        if group and group[1] in RELATIONS:
+            return RELATIONS[group[1]].group(int(group[2]))
+        if name in RELATIONS:
+            return RELATIONS[name]
+    raise InvalidInput(f"Expected neighbours={name!r} to be one of: {', '.join(RELATIONS)}.")
 
 
-def _readable(value: float) -> str:
-    """Return a float to 14 digits, which hides rounding errors and nothing else."""
-    return repr(float(f"{value:.14g}"))
+# Four units in the last place: what a product or a logarithm may miss.
+_ROUNDING = 2.0**-51
+# How a relation of groups is called.
+_GROUP = re.compile(r"(.+) of ([1-9][0-9]{0,15}) records", re.ASCII)
 
 
-@dataclass(frozen=True, repr=False)
-class Guarantee:
-    """(epsilon, delta)-differential privacy under a neighbour relation.
-
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf).
-    delta : float
-        In [0, 1).
-    neighbours : str
-        ``"add-remove"``, ``"replace"`` or a `Relation`.
-    on_a_sample : bool
-        Whether it was amplified for one release on a sample of its own. Such a guarantee cannot
-        be composed further, because another release may share the sample.
-
-    Raises
-    ------
-    InvalidInput
-        If a value is outside its range or the relation is unknown.
-
-    Examples
-    --------
-    >>> Guarantee(1.0)
-    Guarantee(epsilon=1.0, delta=0.0, neighbours='add-remove')
-    >>> print(Guarantee(0.5, 1e-6, "replace"))
-    (0.5, 1e-06)-DP under replace
-    """
+@dataclass(frozen=True)
+class _Promise:
+    """A pair (epsilon, delta) under a relation, and what follows from it alone."""
 
     epsilon: float
     delta: float = 0.0
     neighbours: str = ADD_REMOVE
-    on_a_sample: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
         object.__setattr__(self, "delta", _validate.delta(self.delta))
         object.__setattr__(self, "neighbours", relation(self.neighbours))
 
-    def __repr__(self) -> str:
-        return (
-            f"Guarantee(epsilon={_readable(self.epsilon)}, delta={_readable(self.delta)}, "
-            f"neighbours={str(self.neighbours)!r})"
-        )
-
     def __str__(self) -> str:
         return self.shown()
 
+    def __add__(self, other: object) -> NoReturn:
+        raise InvalidInput(
+            "What has an epsilon cannot be added, since it does not say which sample it is about; "
+            "add charges instead: sample.charge(guarantee) + sample.charge(guarantee)."
+        )
+
+    __radd__ = __add__
+
     def shown(self, rounding: str = ROUND_UP) -> str:
-        """Return the guarantee for people; rounded up, so that no less is promised than is kept.
+        """Return the pair for people; rounded up, so that no less is promised than is kept.
 
         What a mechanism must have at least is rounded down instead.
 
@@ -178,7 +205,7 @@ class Guarantee:
         return f"{pair}-DP under {self.neighbours}"
 
     def delta_at(self, epsilon: float) -> float:
-        """Return the smallest delta that this guarantee implies at another epsilon.
+        """Return the smallest delta that this pair implies at another epsilon.
 
         Every (e, d)-DP mechanism is dominated by: reveal everything with probability d, else
         answer by randomised response with parameter e (Kairouz, Oh, Viswanath 2015). Its
@@ -197,10 +224,10 @@ class Guarantee:
             return self.delta
         # (e^e - e^epsilon) / (1 + e^e), divided through by e^e so that nothing overflows
         excess = -math.expm1(epsilon - self.epsilon) / (1 + math.exp(-self.epsilon))
-        return self.delta + (1 - self.delta) * excess
+        return min(raised(self.delta + (1 - self.delta) * excess, _ROUNDING), 1.0)
 
-    def implies(self, other: Guarantee) -> bool:
-        """Tell whether every mechanism with this guarantee has the other one too.
+    def implies(self, other: Guarantee | Statement) -> bool:
+        """Tell whether every mechanism with this pair has the other one too.
 
         Raises
         ------
@@ -214,46 +241,33 @@ class Guarantee:
         >>> Guarantee(1.0).implies(Guarantee(0.5, delta=0.3))
         True
         """
-        self._require_same_relation(other)
+        if not isinstance(other, Guarantee | Statement):
+            raise InvalidInput(f"Expected a guarantee, got {other!r}.")
+        if self.neighbours != other.neighbours:
+            raise WrongNeighbours(
+                f"Cannot compare a guarantee under {self.neighbours} with one under "
+                f"{other.neighbours}; convert one of them with .to(...) first."
+            )
         return self.delta_at(other.epsilon) <= other.delta
 
-    def group(self, size: int) -> Guarantee | NoGuarantee:
-        """Return what holds for databases that are `size` steps apart.
+    def group(self, size: int) -> Self | NoGuarantee:
+        """Return what holds for databases that are up to `size` steps apart.
 
         This is also what several rows per person cost: if a person may contribute up to `size`
         rows, the guarantee for a person is the group guarantee of the guarantee for a row. It is
         (k e, d s_k) with s_k = 1 + e^e + ... + e^((k-1) e), and some mechanism loses all of it as
-        long as d (s_k + s_(k-1)) <= 1 (documentation, "Errata", on Proposition B.1).
+        long as d (s_k + s_(k-1)) <= 1 (documentation, "Errata", on Proposition B.1). It is under
+        another relation, and so is not mixed up with what holds for one step.
 
         Examples
         --------
-        >>> Guarantee(0.5, 1e-6).group(3)
-        Guarantee(epsilon=1.5, delta=5.3670030991592e-06, neighbours='add-remove')
+        >>> print(Guarantee(0.5, 1e-6).group(3))
+        (1.5, 5.3670031e-06)-DP under add-remove of 3 records
         """
-        size = _validate.positive_integer("size", size)
-        return guarantee_if_any(
-            size * self.epsilon,
-            self.delta * _geometric_sum(self.epsilon, size),
-            self.neighbours,
-            f"group privacy for {size} records",
-        )
+        return self.to(relation(self.neighbours).group(size))
 
-    def per_row(self, rows: int) -> Guarantee:
-        """Return the guarantee each row needs so that a person with `rows` rows has this one.
-
-        The inverse of `group`.
-
-        Examples
-        --------
-        >>> Guarantee(1.5).per_row(3)
-        Guarantee(epsilon=0.5, delta=0.0, neighbours='add-remove')
-        """
-        rows = _validate.positive_integer("rows", rows)
-        epsilon = self.epsilon / rows
-        return Guarantee(epsilon, self.delta / _geometric_sum(epsilon, rows), self.neighbours)
-
-    def to(self, neighbours: str) -> Guarantee | NoGuarantee:
-        """Return what this guarantee says under another relation.
+    def to(self, neighbours: str) -> Self | NoGuarantee:
+        """Return what this pair says under another relation.
 
         Exchanging a record is removing one and adding one, so add-remove gives replace as a
         group of two. The other direction does not follow: a mechanism may be private under
@@ -266,30 +280,116 @@ class Guarantee:
 
         Examples
         --------
-        >>> Guarantee(1.0, 1e-6).to("replace")
-        Guarantee(epsilon=2.0, delta=3.718281828459e-06, neighbours='replace')
+        >>> print(Guarantee(1.0, 1e-6).to("replace"))
+        (2, 3.718281829e-06)-DP under replace
         """
         target = relation(neighbours)
         if target == self.neighbours:
             return self
-        if self.neighbours not in target.steps_from:
+        steps = target.steps_of(relation(self.neighbours))
+        if steps is None:
             raise WrongNeighbours(
                 f"A guarantee under {self.neighbours} says nothing under {target}; "
                 f"state the guarantee under {target} in the first place."
             )
-        grouped = self.group(target.steps_from[self.neighbours])
-        if isinstance(grouped, NoGuarantee):
-            return grouped
-        return Guarantee(grouped.epsilon, grouped.delta, target)
+        pair = steps_apart(self.epsilon, self.delta, steps)
+        found = guarantee_if_any(*pair, target, f"group privacy for {steps} records")
+        if isinstance(found, NoGuarantee):
+            return found
+        return type(self)(found.epsilon, found.delta, target)
 
-    def _require_same_relation(self, other: Guarantee) -> None:
-        if not isinstance(other, Guarantee):
-            raise InvalidInput(f"Expected a guarantee, got {other!r}.")
-        if self.neighbours != other.neighbours:
+
+@dataclass(frozen=True)
+class Guarantee(_Promise):
+    """(epsilon, delta)-differential privacy of one mechanism about its own input.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [0, inf).
+    delta : float
+        In [0, 1).
+    neighbours : str
+        ``"add-remove"``, ``"replace"`` or a `Relation`.
+
+    Raises
+    ------
+    InvalidInput
+        If a value is outside its range or the relation is unknown.
+
+    Examples
+    --------
+    >>> Guarantee(1.0)
+    Guarantee(epsilon=1.0, delta=0.0, neighbours='add-remove')
+    >>> print(Guarantee(0.5, 1e-6, "replace"))
+    (0.5, 1e-06)-DP under replace
+    """
+
+    def per_row(self, rows: int) -> Guarantee:
+        """Return the guarantee each row needs so that a person with `rows` rows has this one.
+
+        The inverse of `group`, rounded down. The guarantee of the person may be stated under the
+        relation of single rows, as targets are, or under that of groups of `rows`.
+
+        Raises
+        ------
+        WrongNeighbours
+            If it is stated for groups of another size.
+
+        Examples
+        --------
+        >>> Guarantee(1.5).per_row(3)
+        Guarantee(epsilon=0.5, delta=0.0, neighbours='add-remove')
+        """
+        rows = _validate.positive_integer("rows", rows)
+        person = relation(self.neighbours)
+        if rows == 1:
+            return self
+        if person.steps not in (1, rows):
             raise WrongNeighbours(
-                f"Cannot compare a guarantee under {self.neighbours} with one under "
-                f"{other.neighbours}; convert one of them with .to(...) first."
+                f"A guarantee under {person} is not one for a person with {rows} rows; state it "
+                f"under {person.unit.group(rows)}."
             )
+        epsilon = not_above(Fraction(self.epsilon) / rows)
+        delta = self.delta / _geometric_sum(epsilon, rows)
+        while delta > 0 and steps_apart(epsilon, delta, rows)[1] > self.delta:
+            delta = math.nextafter(delta * (1 - _ROUNDING), 0.0)
+        return Guarantee(epsilon, delta, person.unit)
+
+    def per_statistic(self, count: int) -> Guarantee:
+        """Return what each of `count` statistics on the same records may have at most.
+
+        All of them together then have this guarantee. Rounded down.
+
+        Examples
+        --------
+        >>> Guarantee(1.0, 1e-6).per_statistic(4)
+        Guarantee(epsilon=0.25, delta=2.5e-07, neighbours='add-remove')
+        """
+        count = _validate.positive_integer("count", count)
+        epsilon, delta = (
+            not_above(Fraction(value) / count) for value in (self.epsilon, self.delta)
+        )
+        return Guarantee(epsilon, delta, self.neighbours)
+
+
+@dataclass(frozen=True)
+class Statement(_Promise):
+    """What holds for everything that was charged, together, about the whole database.
+
+    It comes from `Omission.amplify`, `Charge.stated` or `compose` and can be shown, compared,
+    and converted to groups and other relations. It cannot be added, charged or amplified: those
+    are for guarantees of single mechanisms.
+
+    Examples
+    --------
+    >>> from omit import PoissonSampling
+    >>> stated = PoissonSampling(rate=0.1).amplify(Guarantee(1.0))
+    >>> print(stated)
+    (0.1585650788, 0)-DP under add-remove
+    >>> stated.implies(Guarantee(0.2))
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -333,7 +433,7 @@ class NoNoiseNeeded:
 
 
 def require_guarantee(guarantee: object) -> None:
-    """Refuse what is not a differential privacy guarantee, whatever attributes it has.
+    """Refuse what is not the guarantee of a mechanism, whatever attributes it has.
 
     Raises
     ------
@@ -344,8 +444,14 @@ def require_guarantee(guarantee: object) -> None:
     --------
     >>> require_guarantee(Guarantee(1.0))
     """
+    if isinstance(guarantee, Statement):
+        raise InvalidInput(
+            f"A statement such as {guarantee} is the end of an account and nothing is computed "
+            "from it; use the Guarantee of the mechanism, and Sample.charge for what shares a "
+            "sample."
+        )
     if not isinstance(guarantee, Guarantee):
-        raise InvalidInput(f"Expected a differential privacy guarantee, got {guarantee!r}.")
+        raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
 
 
 def guarantee_if_any(
@@ -358,45 +464,30 @@ def guarantee_if_any(
     >>> print(guarantee_if_any(1.0, 1.5, "add-remove", "group privacy for 9 records"))
     no guarantee: group privacy for 9 records gives delta = 1.5, and delta >= 1 promises nothing.
     """
-    epsilon, delta = float(epsilon), float(delta)
-    if not math.isfinite(epsilon):
-        return NoGuarantee(f"{source} gives an epsilon beyond the largest floating-point number.")
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if not math.isfinite(value):
+            return NoGuarantee(f"{source} gives a {name} beyond the largest floating-point number.")
     if not delta < 1:
         return NoGuarantee(f"{source} gives delta = {delta:.4g}, and delta >= 1 promises nothing.")
-    return Guarantee(epsilon, delta, neighbours)
+    return Guarantee(float(epsilon), float(delta), neighbours)
 
 
-def compose_guarantees(*guarantees: Guarantee) -> Guarantee | NoGuarantee:
-    """Return what holds for all the releases together: epsilons and deltas add up.
-
-    This is basic composition, valid for adaptively chosen releases too.
-
-    Raises
-    ------
-    InvalidInput
-        If there is nothing to compose, or something that is not a DP guarantee.
-    WrongNeighbours
-        If the relations differ.
+def steps_apart(epsilon: float, delta: float, steps: int) -> tuple[float, float]:
+    """Return what holds for databases that many steps apart: group privacy, rounded up.
 
     Examples
     --------
-    >>> compose_guarantees(Guarantee(0.5), Guarantee(1.0, 1e-6))
-    Guarantee(epsilon=1.5, delta=1e-06, neighbours='add-remove')
+    >>> steps_apart(0.5, 0.0, 3)
+    (1.5, 0.0)
     """
-    if not guarantees:
-        raise InvalidInput("Expected at least one guarantee to compose.")
-    for guarantee in guarantees:
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(
-                f"Only differential privacy guarantees compose, and this is none: {guarantee}."
-            )
-        guarantees[0]._require_same_relation(guarantee)
-    return guarantee_if_any(
-        math.fsum(guarantee.epsilon for guarantee in guarantees),
-        math.fsum(guarantee.delta for guarantee in guarantees),
-        guarantees[0].neighbours,
-        f"composing {len(guarantees)} releases",
-    )
+    if steps == 1:
+        return epsilon, delta
+    together = not_below(Fraction(epsilon) * steps)
+    if not delta or not epsilon:
+        return together, not_below(Fraction(delta) * steps)
+    # The exponent is right to a unit in the last place, and so the power to that many times itself.
+    error = _ROUNDING * (8 + together)
+    return together, raised(delta * _geometric_sum(epsilon, steps), min(error, 1.0))
 
 
 def _geometric_sum(epsilon: float, terms: int) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,6 +24,7 @@ from omit import (
     PoissonSampling,
     RuleSuppression,
     StableSuppression,
+    Statement,
     Unattainable,
 )
 from omit._numeric import FloatArray, as_array
@@ -66,11 +69,12 @@ def test_calibration_is_the_inverse_of_amplification(
     if isinstance(base, NoNoiseNeeded):
         return
     again = omission.amplify(base)
-    assert isinstance(again, Guarantee)
+    assert isinstance(again, Statement)
     assert again.epsilon == pytest.approx(epsilon, rel=1e-9, abs=1e-300)
     assert again.delta == pytest.approx(delta, rel=1e-9, abs=1e-300)
     # Rounding never costs privacy.
     assert again.epsilon <= epsilon
+    assert again.delta <= delta
 
 
 @given(omissions, st.floats(1e-9, 10))
@@ -114,16 +118,22 @@ def test_extreme_epsilons_are_calibrated_and_amplified_back(epsilon: float) -> N
 
 
 def test_a_mechanism_with_delta_only_keeps_epsilon_zero() -> None:
-    assert PoissonSampling(rate=0.1).amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.1 * 0.1)
-    assert StableSuppression(3).amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.1 * 3.0)
-    assert OutlierScoreSuppression(0.5, 0.9).amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.05)
+    for omission, delta in (
+        (PoissonSampling(rate=0.1), 0.01),
+        (StableSuppression(3), 0.3),
+        (OutlierScoreSuppression(0.5, 0.9), 0.05),
+    ):
+        released = omission.amplify(Guarantee(0.0, 0.1))
+        assert isinstance(released, Statement)
+        assert released.epsilon == 0
+        assert released.delta == pytest.approx(delta, rel=1e-14)
     assert PoissonSampling(rate=0.5).calibrate(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.2)
 
 
 def test_an_omission_of_ones_own_is_one_class_with_one_function() -> None:
     omission = SquareRootSuppression()
     released = omission.amplify(Guarantee(0.4, 1e-6))
-    assert isinstance(released, Guarantee)
+    assert isinstance(released, Statement)
     assert released.epsilon == pytest.approx(0.36)
     assert released.delta == pytest.approx(1e-6 * np.expm1(0.36) / np.expm1(0.4))
     base = omission.calibrate(Guarantee(0.36, 1e-6))
@@ -131,7 +141,7 @@ def test_an_omission_of_ones_own_is_one_class_with_one_function() -> None:
     assert base.epsilon == pytest.approx(0.4)
     # Its slope at zero is not stated, so a (0, delta)-DP mechanism counts as almost that.
     almost = omission.amplify(Guarantee(0.0, 1e-3))
-    assert isinstance(almost, Guarantee)
+    assert isinstance(almost, Statement)
     assert 0 < almost.epsilon < 1e-8
     assert almost.delta == pytest.approx(5e-4)
 
@@ -143,11 +153,11 @@ def test_a_bound_beyond_all_numbers_is_no_guarantee() -> None:
 
 def test_what_is_too_small_for_a_number_is_not_called_nothing() -> None:
     tiny = PoissonSampling(rate=1e-30).amplify(Guarantee(1e-300, 0.5))
-    assert isinstance(tiny, Guarantee)
+    assert isinstance(tiny, Statement)
     assert tiny.epsilon > 0
     assert tiny.delta == pytest.approx(5e-31)
     scores = OutlierScoreSuppression(0.2, 0.6).amplify(Guarantee(5e-324, 1e-5))
-    assert isinstance(scores, Guarantee)
+    assert isinstance(scores, Statement)
     assert scores.delta == pytest.approx(8e-6)
 
 
@@ -167,7 +177,7 @@ def test_no_noise_is_needed_exactly_from_the_factor_of_delta_on() -> None:
 
 
 def test_keeping_everything_keeps_delta_even_without_epsilon() -> None:
-    assert NoOmission().amplify(Guarantee(0.0, 0.1)) == Guarantee(0.0, 0.1)
+    assert NoOmission().amplify(Guarantee(0.0, 0.1)) == Statement(0.0, 0.1)
 
 
 def test_the_floor_of_delta_is_that_of_poisson_sampling() -> None:
@@ -182,3 +192,45 @@ def test_only_guarantees_are_amplified_and_calibrated(nonsense: object) -> None:
             omission.amplify(nonsense)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="Expected a guarantee"):
             omission.calibrate(nonsense)  # type: ignore[arg-type]
+
+
+@given(rates, st.floats(1e-9, 200), st.floats(1e-300, 0.99))
+def test_what_is_stated_for_a_sample_is_never_below_the_truth(
+    rate: float, epsilon: float, delta: float
+) -> None:
+    released = PoissonSampling(rate=rate).amplify(Guarantee(epsilon, delta))
+    assert isinstance(released, Statement)
+    with mpmath.workdps(150):
+        true = mpmath.log1p(mpmath.mpf(rate) * mpmath.expm1(mpmath.mpf(epsilon)))
+        assert true <= released.epsilon <= true * (1 + mpmath.mpf(10) ** -14)
+    assert Fraction(rate) * Fraction(delta) <= Fraction(released.delta)
+
+
+@given(ordered, st.floats(1e-6, 50))
+def test_what_is_stated_for_outlier_scores_is_never_below_the_truth(
+    mM: list[float], epsilon: float
+) -> None:
+    released = OutlierScoreSuppression(mM[0], mM[1]).amplify(Guarantee(epsilon, 1e-100))
+    if isinstance(released, NoGuarantee):
+        return
+    with mpmath.workdps(150):
+        m, M = map(mpmath.mpf, mM)
+        E = mpmath.exp(mpmath.mpf(epsilon))
+        x, b, A, B = 1 + (E - 1) * m, E - (E - 1) * M, E - (E - 1) * m, (E - 1) * (M - m)
+        c = 2 / x - 1 / b
+        a = mpmath.mpf(1)
+        if m + M > 1:
+            a = min(max((A - 1 / c) / B, mpmath.mpf("0.5")), a) if c > 0 < B else mpmath.mpf("0.5")
+        true = mpmath.log(A - B * a) + (1 - a) * B / b + (2 * a - 1) * B / x
+        assert true <= released.epsilon <= true * (1 + mpmath.mpf(10) ** -13)
+        assert mpmath.mpf(1e-100) * mpmath.expm1(true) / (E - 1) <= released.delta
+
+
+@pytest.mark.parametrize("population", [3, 97, 10**6 + 3, 2**53 + 1])
+def test_the_share_of_a_sample_is_not_rounded_down(population: int) -> None:
+    for size in (1, 2, population - 1):
+        released = FixedSizeSampling(size, population).amplify(Guarantee(1.0, 0.5, "replace"))
+        assert isinstance(released, Statement)
+        assert Fraction(size, population) / 2 <= Fraction(released.delta)
+        with mpmath.workdps(60):
+            assert mpmath.log1p(mpmath.mpf(size) / population * mpmath.expm1(1)) <= released.epsilon

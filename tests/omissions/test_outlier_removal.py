@@ -13,6 +13,7 @@ from omit import (
     Guarantee,
     InvalidInput,
     NoGuarantee,
+    Statement,
     ThresholdOutlierRemoval,
     TopOutlierRemoval,
     Unattainable,
@@ -97,7 +98,7 @@ def test_outlier_removal_leaves_no_guarantee_and_no_noise_makes_up_for_it(
     answer = strategy.amplify(Guarantee(0.1))
     assert isinstance(answer, NoGuarantee)
     assert answer.witness.difference > 500
-    assert strategy.amplify(Guarantee(0.0)) == Guarantee(0.0)
+    assert strategy.amplify(Guarantee(0.0)) == Statement(0.0)
     with pytest.raises(Unattainable, match="unbounded sensitivity"):
         strategy.calibrate(Guarantee(1.0))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omit import Guarantee, InvalidInput, OutlierScoreSuppression, Unattainable
+from omit import Guarantee, InvalidInput, OutlierScoreSuppression, Statement, Unattainable
 from omit.omissions.outlier_score import outlier_score_pair, outlier_scores
 from omit.verification.mixture import small_universes
 
@@ -67,7 +67,7 @@ def test_theorem_5_4_has_its_own_delta_and_the_two_pairs_cannot_be_compared() ->
     assert mixture.delta < published.delta
     assert OutlierScoreSuppression(0.5, 0.6).calibrate(wanted) == mixture
     again = OutlierScoreSuppression(0.5, 0.6, bound="published").amplify(published)
-    assert isinstance(again, Guarantee)
+    assert isinstance(again, Statement)
     assert again.delta == pytest.approx(1e-6)
 
 
@@ -75,7 +75,7 @@ def test_deleting_everything_needs_no_noise() -> None:
     from omit import NoNoiseNeeded
 
     nothing_left = OutlierScoreSuppression(1.0, 1.0)
-    assert nothing_left.amplify(Guarantee(3.0, 1e-3)) == Guarantee(0.0)
+    assert nothing_left.amplify(Guarantee(3.0, 1e-3)) == Statement(0.0)
     assert isinstance(nothing_left.calibrate(target), NoNoiseNeeded)
 
 

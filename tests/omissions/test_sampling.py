@@ -17,6 +17,7 @@ from omit import (
     PoissonSampling,
     Refused,
     StableSuppression,
+    Statement,
     WrongNeighbours,
     sampling_base_epsilon,
     sampling_epsilon,
@@ -96,7 +97,8 @@ def test_each_design_is_defined_for_its_own_relation() -> None:
         FixedSizeSampling(size=1, population=2).calibrate(Guarantee(1.0))
     for relation in ("add-remove", "replace"):
         base = Guarantee(1.0, 1e-9, relation)
-        assert NoOmission().amplify(base) == NoOmission().calibrate(base) == base
+        assert NoOmission().amplify(base) == Statement(1.0, 1e-9, relation)
+        assert NoOmission().calibrate(base) == base
 
 
 def test_a_sample_is_not_larger_than_its_population() -> None:
@@ -136,7 +138,7 @@ def test_dp_accounting_agrees_on_a_poisson_sampled_laplace_mechanism(epsilon: fl
     event = sampling.to_dp_event(LaplaceDpEvent(1 / epsilon))
     accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE).compose(event)
     released = sampling.amplify(Guarantee(epsilon))
-    assert isinstance(released, Guarantee)
+    assert isinstance(released, Statement)
     # The accountant rounds losses up to a grid of 1e-4 and cuts off tails that weigh nothing.
     assert accountant.get_epsilon(1e-10) == pytest.approx(released.epsilon, abs=2e-4)
 
@@ -151,7 +153,7 @@ def test_dp_accounting_agrees_on_a_poisson_sampled_gaussian_mechanism() -> None:
     sampled = PLDAccountant(relation).compose(sampling.to_dp_event(noise))
     for epsilon in (0.5, 1.0):
         released = sampling.amplify(Guarantee(epsilon, alone.get_delta(epsilon)))
-        assert isinstance(released, Guarantee)
+        assert isinstance(released, Statement)
         assert sampled.get_delta(released.epsilon) == pytest.approx(released.delta, rel=2e-3)
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from omit import Guarantee, InvalidInput, RuleSuppression, StableSuppression, SubsetPair
+from omit import Guarantee, InvalidInput, RuleSuppression, StableSuppression, Statement, SubsetPair
 
 
 def far_apart(sensitivity: int) -> SubsetPair:
@@ -19,7 +19,7 @@ def far_apart(sensitivity: int) -> SubsetPair:
 @pytest.mark.parametrize("sensitivity", [1, 2, 3, 4])
 def test_theorem_5_1_is_tight_for_pure_differential_privacy(sensitivity: int) -> None:
     bound = StableSuppression(sensitivity).amplify(Guarantee(0.7))
-    assert isinstance(bound, Guarantee)
+    assert isinstance(bound, Statement)
     assert far_apart(sensitivity).exact(0.7).epsilon == pytest.approx(bound.epsilon, abs=1e-7)
 
 
@@ -43,7 +43,7 @@ def test_delta_of_theorem_5_1_is_attained_up_to_the_corrected_condition_of_propo
         assert upper <= grow * lower + limit + 1e-12
         assert 1 - lower <= grow * (1 - upper) + limit + 1e-12
     bound = StableSuppression(steps).amplify(Guarantee(epsilon, limit))
-    assert isinstance(bound, Guarantee)
+    assert isinstance(bound, Statement)
     assert answers[-1] == pytest.approx(bound.delta)
     # Beyond it the paper still claims tightness, and no mechanism has it.
     beyond = 1.05 * limit
@@ -62,7 +62,7 @@ def test_proposition_b_1_fails_between_its_condition_and_the_right_one() -> None
 
 def test_a_rule_keeps_privacy_as_it_is_and_narrows_the_bounds() -> None:
     rule = RuleSuppression(keep=(10, 100))
-    assert rule.amplify(Guarantee(0.3, 1e-7)) == Guarantee(0.3, 1e-7)
+    assert rule.amplify(Guarantee(0.3, 1e-7)) == Statement(0.3, 1e-7)
     assert rule.restrict((0, 125)) == (10, 100)
     assert rule.restrict((20, 90)) == (20, 90)
     assert RuleSuppression().restrict((0, 125)) == (0, 125)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from omit import Guarantee, IndependentPair, InvalidInput, PoissonSampling, SubsetPair
+from omit import Guarantee, IndependentPair, InvalidInput, PoissonSampling, Statement, SubsetPair
 from omit._numeric import expm1_ratio
 
 
@@ -52,7 +52,7 @@ def test_for_poisson_sampling_theorem_5_3_the_program_and_the_formula_agree(epsi
 
 def test_poisson_amplification_of_delta_is_tight() -> None:
     released = PoissonSampling(rate=0.3).amplify(Guarantee(1.0, 0.05))
-    assert isinstance(released, Guarantee)
+    assert isinstance(released, Statement)
     exact = poisson_pair(2, 0.3).exact_delta(1.0, 0.05, released.epsilon)
     assert exact == pytest.approx(released.delta, abs=1e-9)
 

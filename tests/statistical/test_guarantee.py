@@ -7,7 +7,7 @@ import pytest
 
 import omit
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee, NoGuarantee, compose_guarantees
+from omit.guarantee import Guarantee, NoGuarantee
 from omit.mechanisms.gaussian import gaussian_scale
 from omit.statistical.guarantee import PrivacyCurve, StatisticalGuarantee
 from omit.statistical.property import property_curve
@@ -27,7 +27,8 @@ def test_nothing_that_asks_for_a_dp_guarantee_takes_it() -> None:
     ages = omit.Column.from_values([1, 2, 3], bounds=(0, 5))
     for attempt in (
         lambda: dp.implies(OURS),  # type: ignore[arg-type]
-        lambda: compose_guarantees(dp, OURS),  # type: ignore[arg-type]
+        lambda: omit.ALL_RECORDS.charge(OURS),  # type: ignore[arg-type]
+        lambda: omit.compose(omit.ALL_RECORDS.charge(dp), OURS),  # type: ignore[arg-type]
         lambda: omit.PoissonSampling(0.5).amplify(OURS),  # type: ignore[arg-type]
         lambda: omit.PoissonSampling(0.5).calibrate(OURS),  # type: ignore[arg-type]
         lambda: omit.NoOmission().amplify(OURS),  # type: ignore[arg-type]

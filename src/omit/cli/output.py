@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omit._decimals import show_number
-from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded
+from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.by_name import OMISSIONS
 from omit.omissions.subsets import PairLoss
@@ -44,7 +44,7 @@ class Answer:
         cls,
         omission: Omission,
         each: Guarantee,
-        result: Guarantee | NoGuarantee,
+        result: Statement | NoGuarantee,
         releases: int,
         rows_per_person: int,
         bounds: tuple[float, float] | None = None,
@@ -178,8 +178,8 @@ def _question(
     }
 
 
-def _as_json(answer: Guarantee | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
-    if isinstance(answer, Guarantee):
+def _as_json(answer: Guarantee | Statement | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
+    if isinstance(answer, Guarantee | Statement):
         return {
             "epsilon": answer.epsilon,
             "delta": answer.delta,

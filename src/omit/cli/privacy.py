@@ -116,18 +116,14 @@ def _bound(
 ) -> None:
     from omit import _validate
     from omit.cli.output import Answer
-    from omit.guarantee import Guarantee, guarantee_if_any
+    from omit.guarantee import Guarantee, Statement
+    from omit.omissions.sample import Sample
 
     each = Guarantee(epsilon, delta, neighbours or omission.relations[0])
     count = _validate.positive_integer("releases", releases)
     rows = _validate.positive_integer("rows_per_person", rows_per_person)
-    # What is computed on one sample is composed first and amplified once.
-    result = guarantee_if_any(
-        count * epsilon, count * delta, each.neighbours, f"composing {count} releases"
-    )
-    if isinstance(result, Guarantee):
-        result = omission.amplify(result)
-    if isinstance(result, Guarantee):
+    result = Sample(omission).charge(each, times=count).stated()
+    if isinstance(result, Statement):
         result = result.group(rows)
     declared = None if bounds is None else _validate.interval("bounds", pair_of_numbers(bounds))
     Answer.of_bound(omission, each, result, count, rows, declared).show(json)
@@ -151,10 +147,7 @@ def _calibrate(
     rows = _validate.positive_integer("rows_per_person", rows_per_person)
     found = omission.candidates(target.per_row(rows))
     each = tuple(
-        Guarantee(base.epsilon / count, base.delta / count, base.neighbours)
-        if isinstance(base, Guarantee)
-        else base
-        for base in found
+        base.per_statistic(count) if isinstance(base, Guarantee) else base for base in found
     )
     Answer.of_calibration(omission, target, each, count, rows_per_person).show(json)
 

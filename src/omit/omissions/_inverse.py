@@ -57,13 +57,14 @@ def invert_increasing(
     return as_array(np.where(start > value, np.nan, np.where(start == value, 0.0, root)))
 
 
-def largest_not_above(function: Callable[[float], FloatArray], root: float, limit: float) -> float:
+def largest_not_above(function: Callable[[float], float], root: float, limit: float) -> float:
     """Return `root` or the nearest smaller number at which the function does not exceed `limit`.
 
     An inverse is right to the last digits only; this makes it err on the side of privacy.
     """
     for exponent in range(12):
         if not function(root) > limit:
-            break
+            return root
         root *= 1 - 2.0 ** (exponent - 52)
-    return root
+    # The tiniest numbers have no digits to give away.
+    return 0.0 if function(root) > limit else root

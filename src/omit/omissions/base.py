@@ -23,25 +23,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
+from decimal import ROUND_UP
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._decimals import show_number
-from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix
+from omit._decimals import rounded_up, show_number
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix, raised
 from omit.data.casting import show_records
 from omit.data.column import Column
 from omit.data.points import Points
-from omit.errors import InvalidInput, OmitError, Refused, Unattainable, WrongNeighbours
+from omit.errors import OmitError, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
     Guarantee,
     NoGuarantee,
     NoNoiseNeeded,
     Relation,
+    Statement,
     guarantee_if_any,
+    require_guarantee,
 )
 from omit.omissions._inverse import invert_increasing, largest_not_above
 from omit.omissions.drawing import kept_independently
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 # Where an omission does not state its slope at zero, a (0, delta)-DP mechanism is treated as
 # (this, delta)-DP, which it is too.
 _ALMOST_ZERO = 1e-9
+# What rounding may take off a bound, with room to spare: the built-in ones miss 2^-51 at most.
+_ROUNDING = 2.0**-48
 # Below this the factor of delta is its limit at zero, to all digits.
 _TINY = 1e-150
 
@@ -103,10 +107,20 @@ class Omission(ABC):
         """
         return invert_increasing(self.epsilon_after, epsilon_after)
 
-    def amplify(self, base: Guarantee) -> Guarantee | NoGuarantee:
-        """Return the guarantee of the release, if the mechanism alone has the guarantee `base`.
+    @property
+    def records_before(self) -> int | None:
+        """How many records it must be given, or None if it takes any number."""
+        return None
 
-        This is for one release on its own sample. Releases that share a sample go through
+    @property
+    def records_after(self) -> int | None:
+        """How many records are left, if that is always the same number, or None."""
+        return None
+
+    def amplify(self, base: Guarantee) -> Statement | NoGuarantee:
+        """Return what holds for the release, if the mechanism alone has the guarantee `base`.
+
+        This is for one release on its own sample. Releases that share a sample are charged to a
         `Sample`, which composes them before they are amplified.
 
         Raises
@@ -114,17 +128,10 @@ class Omission(ABC):
         WrongNeighbours
             If the omission is not defined for the relation of `base`.
         """
-        self.require_relation(base)
-        start = base.epsilon
-        if start == 0 and base.delta > 0 and self.slope_at_zero is None:
-            start = _ALMOST_ZERO
-        after = float(self.epsilon_after(start))
-        delta = base.delta * self._delta_factor(start, after) if base.delta else 0.0
-        if after == 0 < start and self.largest_keep_probability > 0:
-            # Too small for a floating-point number, and yet not nothing.
-            after = SMALLEST_POSITIVE
-        released = guarantee_if_any(after, delta, base.neighbours, str(self))
-        return self._on_a_sample(released)
+        # Here and not above: scopes are made of omissions.
+        from omit.omissions.sample import ALL_RECORDS
+
+        return ALL_RECORDS.draw(self).charge(base).stated()
 
     def calibrate(self, target: Guarantee) -> Guarantee | NoNoiseNeeded:
         """Return the guarantee the mechanism alone must have, so that the release has `target`.
@@ -148,9 +155,9 @@ class Omission(ABC):
         if np.isnan(epsilon):
             raise Unattainable(self._why_unattainable(target))
         if np.isinf(epsilon):
-            reached = show_number(target.epsilon)
+            reached = show_number(target.epsilon, ROUND_UP)
             return (NoNoiseNeeded(f"{self} reaches epsilon = {reached} whatever is computed."),)
-        epsilon = largest_not_above(self.epsilon_after, epsilon, target.epsilon)
+        epsilon = largest_not_above(self._epsilon_not_below, epsilon, target.epsilon)
         if not target.delta:
             return (Guarantee(epsilon, 0.0, target.neighbours),)
         factor = self._delta_factor(epsilon, target.epsilon)
@@ -224,11 +231,32 @@ class Omission(ABC):
         """
         raise Refused(f"dp-accounting has no event that means {self}.")
 
-    def _on_a_sample(self, released: Guarantee | NoGuarantee) -> Guarantee | NoGuarantee:
-        """Mark the guarantee of a release that must not be composed as if it stood alone."""
-        if isinstance(released, NoGuarantee):
-            return released
-        return replace(released, on_a_sample=True)
+    def _after(self, base: Guarantee) -> Guarantee | NoGuarantee:
+        """Return what the mechanism with the guarantee `base` has after the omission, rounded up.
+
+        Only scopes ask this, of everything together that was charged to one sample.
+        """
+        start = base.epsilon
+        if start == 0 and base.delta > 0 and self.slope_at_zero is None:
+            start = _ALMOST_ZERO
+        after = self._epsilon_not_below(start)
+        delta = self._delta_not_below(base.delta, start, after) if base.delta else 0.0
+        return guarantee_if_any(after, delta, base.neighbours, str(self))
+
+    def _epsilon_not_below(self, epsilon: float) -> float:
+        """Return `epsilon_after` with its rounding error, of a few units in the last place."""
+        after = raised(float(self.epsilon_after(epsilon)), _ROUNDING)
+        if after == 0 < epsilon and self.largest_keep_probability > 0:
+            # Too small for a floating-point number, and yet not nothing.
+            return SMALLEST_POSITIVE
+        return after
+
+    def _delta_not_below(self, delta: float, epsilon: float, after: float) -> float:
+        """Return delta by the shift rule, with the rounding error of an exponential."""
+        factor = self._delta_factor(epsilon, after)
+        return (
+            raised(delta * factor, _ROUNDING * (1 + abs(after - epsilon))) if factor != 1 else delta
+        )
 
     def _delta_factor(self, epsilon: float, after: float) -> float:
         """Return by what the shift rule multiplies delta."""
@@ -241,9 +269,16 @@ class Omission(ABC):
         if target.delta >= factor:
             return NoNoiseNeeded(
                 f"with {self}, a release without any noise already has "
-                f"delta <= {factor:.4g} at epsilon = {show_number(target.epsilon)}."
+                f"delta <= {rounded_up(factor)} at epsilon = "
+                f"{show_number(target.epsilon, ROUND_UP)}."
             )
-        return Guarantee(epsilon, target.delta / factor, target.neighbours)
+
+        def delta_after(delta: float) -> float:
+            found = self._after(Guarantee(epsilon, delta, target.neighbours))
+            return np.inf if isinstance(found, NoGuarantee) else found.delta
+
+        delta = largest_not_above(delta_after, target.delta / factor, target.delta)
+        return Guarantee(epsilon, delta, target.neighbours)
 
     def _keep_each(self, points: Points) -> FloatArray:
         """Return the keep probabilities of points, or refuse what is written for columns only."""
@@ -263,11 +298,14 @@ class Omission(ABC):
             )
         return keep
 
+    def defined_for(self, neighbours: str) -> bool:
+        """Tell whether the omission has a bound under that relation."""
+        return neighbours in self.relations
+
     def require_relation(self, guarantee: Guarantee) -> None:
         """Refuse a guarantee under a relation that the omission has no bound for."""
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
-        if guarantee.neighbours not in self.relations:
+        require_guarantee(guarantee)
+        if not self.defined_for(guarantee.neighbours):
             raise WrongNeighbours(
                 f"{self} has no bound under the relation {guarantee.neighbours}; "
                 f"state the guarantee under {' or '.join(self.relations)}."

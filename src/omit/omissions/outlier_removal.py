@@ -73,12 +73,11 @@ class _OutlierRemoval(Omission):
         """Return infinity, except for a mechanism that ignores its input."""
         return np.where(as_array(epsilon) > 0, np.inf, 0.0)
 
-    def amplify(self, base: Guarantee) -> Guarantee | NoGuarantee:
+    def _after(self, base: Guarantee) -> Guarantee | NoGuarantee:
         """Return that there is no guarantee, with a witness.
 
         Only a mechanism that ignores its input, (0, 0)-DP, keeps what it has.
         """
-        self.require_relation(base)
         if base.epsilon == base.delta == 0:
             return base
         witness = self.witness()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, not_below
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput
@@ -60,10 +60,10 @@ class OutlierScoreSuppression(Omission):
     --------
     >>> from omit import Guarantee
     >>> suppression = OutlierScoreSuppression(m=0.1, M=0.2)
-    >>> suppression.amplify(Guarantee(0.25))
-    Guarantee(epsilon=0.23236983734168, delta=0.0, neighbours='add-remove')
-    >>> OutlierScoreSuppression(m=0.1, M=0.2, bound="published").amplify(Guarantee(0.25))
-    Guarantee(epsilon=1.2047517203904, delta=0.0, neighbours='add-remove')
+    >>> print(suppression.amplify(Guarantee(0.25)))
+    (0.2323698374, 0)-DP under add-remove
+    >>> print(OutlierScoreSuppression(m=0.1, M=0.2, bound="published").amplify(Guarantee(0.25)))
+    (1.2047517204, 0)-DP under add-remove
     """
 
     m: float
@@ -118,15 +118,18 @@ class OutlierScoreSuppression(Omission):
             return np.full_like(as_array(epsilon_after), np.inf)
         return mixture_base_epsilon(epsilon_after, self.m, self.M)
 
-    def amplify(self, base: Guarantee) -> Guarantee | NoGuarantee:
-        """Return the guarantee of the release; Theorem 5.4 has its own delta, delta (1 - m)."""
+    def _after(self, base: Guarantee) -> Guarantee | NoGuarantee:
+        """Return the pair of the bound in use; Theorem 5.4 has its own delta, delta (1 - m)."""
         if self.bound == "mixture":
-            return super().amplify(base)
-        self.require_relation(base)
-        epsilon = float(self.epsilon_after(base.epsilon))
-        return self._on_a_sample(
-            guarantee_if_any(epsilon, base.delta * (1 - self.m), base.neighbours, str(self))
-        )
+            return super()._after(base)
+        after = self._epsilon_not_below(base.epsilon)
+        delta = not_below(Fraction(base.delta) * (1 - Fraction(self.m)))
+        return guarantee_if_any(after, delta, base.neighbours, str(self))
+
+    def _epsilon_not_below(self, epsilon: float) -> float:
+        """Return the bound rounded up; with `m = M` it is a Poisson sample, which never loses."""
+        after = super()._epsilon_not_below(epsilon)
+        return min(after, epsilon) if self.m == self.M else after
 
     def candidates(self, target: Guarantee) -> tuple[Guarantee | NoNoiseNeeded, ...]:
         """Return the pair of the mixture bound and, where delta > 0, that of Theorem 5.4.

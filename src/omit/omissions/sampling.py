@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, log_mix, log_unmix
+from omit._numeric import FloatArray, as_array, log_mix, log_unmix, not_below
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee, NoNoiseNeeded, Relation
+from omit.guarantee import REPLACE, Relation
 from omit.omissions.base import Omission
 from omit.omissions.drawing import kept_by_number
 
@@ -59,7 +60,7 @@ class NoOmission(Omission):
     --------
     >>> from omit import Guarantee
     >>> NoOmission().amplify(Guarantee(1.0))
-    Guarantee(epsilon=1.0, delta=0.0, neighbours='add-remove')
+    Statement(epsilon=1.0, delta=0.0, neighbours='add-remove')
     """
 
     def __str__(self) -> str:
@@ -91,14 +92,13 @@ class NoOmission(Omission):
         """Return the event itself."""
         return event
 
-    def require_relation(self, guarantee: Guarantee) -> None:
+    def defined_for(self, neighbours: str) -> bool:
         """Accept every relation."""
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
+        return True
 
-    def _on_a_sample(self, released: Guarantee | NoGuarantee) -> Guarantee | NoGuarantee:
-        """Return it as it is: nothing was drawn."""
-        return released
+    def _epsilon_not_below(self, epsilon: float) -> float:
+        """Return `epsilon`, which nothing was done to."""
+        return epsilon
 
 
 class _UniformSampling(Omission):
@@ -121,14 +121,21 @@ class _UniformSampling(Omission):
         """The rate."""
         return self.largest_keep_probability
 
-    def _base(self, epsilon: float, target: Guarantee, factor: float) -> Guarantee | NoNoiseNeeded:
-        """Return the base pair; none where the rate, which rounding is not to exceed, is enough.
+    def _epsilon_not_below(self, epsilon: float) -> float:
+        """Return the loss rounded up; a sample never loses more than all records."""
+        return min(super()._epsilon_not_below(epsilon), epsilon)
 
-        Whatever is computed, the records of two neighbours give the same sample unless the one
-        that differs is drawn: the release is (0, rate)-DP without any noise.
-        """
-        rate = self.largest_keep_probability
-        return super()._base(epsilon, target, rate if target.delta >= rate else factor)
+    def _delta_factor(self, epsilon: float, after: float) -> float:
+        """Return the rate, which is what the shift rule comes to."""
+        return self.largest_keep_probability
+
+    def _delta_not_below(self, delta: float, epsilon: float, after: float) -> float:
+        """Return the share of delta, rounded up."""
+        return not_below(Fraction(delta) * self._exact_rate)
+
+    @property
+    def _exact_rate(self) -> Fraction:
+        return Fraction(self.largest_keep_probability)
 
 
 @dataclass(frozen=True, init=False)
@@ -147,10 +154,10 @@ class PoissonSampling(_UniformSampling):
     Examples
     --------
     >>> from omit import Guarantee
-    >>> PoissonSampling(rate=0.1).amplify(Guarantee(1.0, 1e-6))
-    Guarantee(epsilon=0.15856507874043, delta=1e-07, neighbours='add-remove')
+    >>> print(PoissonSampling(rate=0.1).amplify(Guarantee(1.0, 1e-6)))
+    (0.1585650788, 1e-07)-DP under add-remove
     >>> PoissonSampling(rate=0.1).calibrate(Guarantee(1.0))
-    Guarantee(epsilon=2.9004770978894, delta=0.0, neighbours='add-remove')
+    Guarantee(epsilon=2.900477097889..., delta=0.0, neighbours='add-remove')
     """
 
     rate: float | tuple[float, ...]
@@ -216,8 +223,9 @@ class FixedSizeSampling(_UniformSampling):
     Examples
     --------
     >>> from omit import Guarantee
-    >>> FixedSizeSampling(size=10, population=100).amplify(Guarantee(2.0, neighbours="replace"))
-    Guarantee(epsilon=0.49402870804418, delta=0.0, neighbours='replace')
+    >>> drawn = FixedSizeSampling(size=10, population=100)
+    >>> print(drawn.amplify(Guarantee(2.0, neighbours="replace")))
+    (0.4940287081, 0)-DP under replace
     """
 
     size: int
@@ -239,6 +247,20 @@ class FixedSizeSampling(_UniformSampling):
     def largest_keep_probability(self) -> float:
         """The share that is drawn."""
         return self.size / self.population
+
+    @property
+    def _exact_rate(self) -> Fraction:
+        return Fraction(self.size, self.population)
+
+    @property
+    def records_before(self) -> int:
+        """The population."""
+        return self.population
+
+    @property
+    def records_after(self) -> int:
+        """The size of the sample."""
+        return self.size
 
     def keep_probabilities(self, data: Column | Points) -> FloatArray:
         """Raise: a sample of fixed size does not keep records independently."""

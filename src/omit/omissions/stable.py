@@ -16,6 +16,7 @@ from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
+from omit.guarantee import steps_apart
 from omit.omissions.base import Omission
 
 
@@ -32,7 +33,7 @@ class StableSuppression(Omission):
     --------
     >>> from omit import Guarantee
     >>> StableSuppression(sensitivity=2).amplify(Guarantee(0.5, 1e-6))
-    Guarantee(epsilon=1.0, delta=2.6487212707001e-06, neighbours='add-remove')
+    Statement(epsilon=1.0, delta=2.648721270700...e-06, neighbours='add-remove')
     """
 
     sensitivity: int
@@ -51,6 +52,12 @@ class StableSuppression(Omission):
     def epsilon_before(self, epsilon_after: ArrayLike) -> FloatArray:
         """Return epsilon divided by the sensitivity."""
         return as_array(epsilon_after) / self.sensitivity
+
+    def _epsilon_not_below(self, epsilon: float) -> float:
+        return steps_apart(epsilon, 0.0, self.sensitivity)[0]
+
+    def _delta_not_below(self, delta: float, epsilon: float, after: float) -> float:
+        return steps_apart(epsilon, delta, self.sensitivity)[1]
 
     @property
     def slope_at_zero(self) -> float:
