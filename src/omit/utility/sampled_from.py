@@ -33,7 +33,7 @@ def guarantee_on_sample(
     Examples
     --------
     >>> guarantee_on_sample(Guarantee(1.0, neighbours="replace"), records=100, population=10_000)
-    Guarantee(epsilon=5.1522979382444, delta=0.0, neighbours='replace')
+    Guarantee(epsilon=5.15229793824..., delta=0.0, neighbours='replace')
     """
     require_guarantee(target)
     if population < records:
