@@ -252,8 +252,18 @@ class _NotComparable(Omission):
         return as_array(epsilon) / 2
 
 
-def test_a_copied_sample_is_not_taken_for_another_where_the_omission_does_not_compare() -> None:
-    sample = Sample(_NotComparable())
+@dataclasses.dataclass(frozen=True)
+class _NotComparableWithin(_NotComparable):
+    """Compares by value, and the value by identity."""
+
+    design: Omission = dataclasses.field(default_factory=_NotComparable)
+
+
+@pytest.mark.parametrize("kind", [_NotComparable, _NotComparableWithin])
+def test_a_copied_sample_is_not_taken_for_another_where_the_omission_does_not_compare(
+    kind: type[Omission],
+) -> None:
+    sample = Sample(kind())
     copied = pickle.loads(pickle.dumps(sample))
     assert stated(sample.charge(Guarantee(1.0), times=2)).epsilon == pytest.approx(1.0)
     with pytest.raises(InvalidInput, match="frozen dataclass"):
@@ -404,8 +414,10 @@ def test_partitions_need_different_labels() -> None:
     for labels in (("north", "north"), ()):
         with pytest.raises(InvalidInput, match="different labels"):
             ALL_RECORDS.partition(*labels)
-    with pytest.raises(InvalidInput, match="such as a text"):
-        ALL_RECORDS.partition(["north"])  # type: ignore[arg-type]
+    # Copies of these are not equal to them, and the same part would count as two.
+    for label in (["north"], math.nan, object()):
+        with pytest.raises(InvalidInput, match="a text or a number"):
+            ALL_RECORDS.partition(label)  # type: ignore[arg-type]
 
 
 def test_scopes_lie_within_all_records_and_not_too_deep() -> None:

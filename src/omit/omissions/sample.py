@@ -30,8 +30,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
 from typing import Any, NoReturn, TypeAlias
 from uuid import uuid4
 
@@ -55,6 +57,9 @@ from omit.omissions.base import Omission
 _DEEPEST = 100
 # A sum of a few exponentials and its logarithm miss a few units in the last place.
 _ROUNDING = 2.0**-48
+
+
+Label: TypeAlias = str | float
 
 
 def _new_identity() -> str:
@@ -100,14 +105,14 @@ class Scope:
         identity = _new_identity()
         return tuple(Arm(index, shares, self, identity) for index in range(len(shares)))
 
-    def partition(self, *labels: Hashable) -> tuple[Part, ...]:
+    def partition(self, *labels: Label) -> tuple[Part, ...]:
         """Return the parts of a new partition, of which every record belongs to one, or to none.
 
         Which one depends on the record alone, such as its region, by a rule fixed beforehand.
 
         Parameters
         ----------
-        *labels : hashable
+        *labels : str or number
             The names of the parts, declared and not taken from the data.
 
         Examples
@@ -265,7 +270,7 @@ class Arm(_Within):
         )
         if math.fsum(shares) > 1:
             raise InvalidInput(f"Expected shares that sum to at most 1, got {math.fsum(shares):g}.")
-        if self.index not in range(len(shares)):
+        if not isinstance(self.index, int) or self.index not in range(len(shares)):
             raise InvalidInput(f"Expected index={self.index!r} to be that of one of the shares.")
         object.__setattr__(self, "shares", shares)
 
@@ -309,14 +314,15 @@ class Arm(_Within):
 class Part(_Within):
     """One part of a partition, made by `Scope.partition`."""
 
-    label: Hashable
+    label: Label
     parent: Scope = ALL_RECORDS
     identity: str = field(default_factory=_new_identity)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.label, Hashable):
-            raise InvalidInput(f"Expected a label such as a text or a number, got {self.label!r}.")
+        # A copy of anything else may be unequal, and would pass for another part.
+        if not isinstance(self.label, str | Real) or self.label != self.label:
+            raise InvalidInput(f"Expected a label that is a text or a number, got {self.label!r}.")
 
     def _relations_above(self, relations: Sequence[Relation]) -> Sequence[Relation]:
         if ADD_REMOVE not in relations:
@@ -530,10 +536,10 @@ def _require_consistent(samples: Sequence[Sample]) -> None:
     drawn: dict[str, Sample] = {}
     for sample in samples:
         other = drawn.setdefault(sample.identity, sample)
-        if other != sample and type(sample.omission).__eq__ is object.__eq__:
+        if other != sample and deepcopy(sample.omission) != sample.omission:
             raise InvalidInput(
                 f"Whether two draws by {type(sample.omission).__name__} are the same cannot be "
-                "told, since its values do not compare; make it a frozen dataclass."
+                "told, since a copy of it is not equal to it; make it a frozen dataclass of values."
             )
 
 
