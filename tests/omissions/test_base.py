@@ -161,6 +161,17 @@ def test_what_is_too_small_for_a_number_is_not_called_nothing() -> None:
     assert scores.delta == pytest.approx(8e-6)
 
 
+@pytest.mark.parametrize("target", [5e-324, 1e-320, 1e-310, 1e-300])
+def test_the_tiniest_targets_are_reached_from_below(target: float) -> None:
+    for omission in (PoissonSampling(0.01), PoissonSampling(1e-6), NoOmission()):
+        base = omission.calibrate(Guarantee(target))
+        assert isinstance(base, Guarantee)
+        again = omission.amplify(base)
+        assert isinstance(again, Statement)
+        assert again.epsilon <= target
+        assert base.epsilon > 0 or target == 5e-324
+
+
 def test_a_tiny_rate_still_needs_noise() -> None:
     for rate, target in ((1e-310, 1.0), (1e-300, 39.0)):
         base = PoissonSampling(rate=rate).calibrate(Guarantee(target))

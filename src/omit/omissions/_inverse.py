@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
 
 # No epsilon in use comes near this; a function still below its target here never reaches it.
 _LARGEST_EPSILON = 1e300
@@ -65,6 +65,7 @@ def largest_not_above(function: Callable[[float], float], root: float, limit: fl
     for exponent in range(12):
         if not function(root) > limit:
             return root
-        root *= 1 - 2.0 ** (exponent - 52)
-    # The tiniest numbers have no digits to give away.
+        # The tiniest numbers have no digits to give away, only steps.
+        step = max(root * 2.0 ** (exponent - 52), SMALLEST_POSITIVE * 8**exponent)
+        root = max(root - step, 0.0)
     return 0.0 if function(root) > limit else root
