@@ -19,6 +19,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 SMALLEST_POSITIVE = 5e-324
 
+_LARGEST_POWER = 700.0
+_LARGEST_PRODUCT = 1e300
 # Above this, e^epsilon - 1 and e^epsilon are the same floating-point number.
 _LARGE = 40.0
 
@@ -70,10 +72,14 @@ def log_mix(epsilon: ArrayLike, weight: ArrayLike) -> FloatArray:
     (0.1585650787404..., 5.0000000000012...e-13, 800.0)
     """
     epsilon, weight = as_array(epsilon), as_array(weight)
-    small = np.log1p(np.expm1(np.minimum(epsilon, _LARGE)) * weight)
-    with np.errstate(divide="ignore"):
+    # In two steps, of which neither overflows as long as the product does not.
+    rest = np.minimum(np.maximum(epsilon - _LARGEST_POWER, 0.0), _LARGEST_POWER)
+    power = np.expm1(np.minimum(epsilon, _LARGEST_POWER))
+    with np.errstate(divide="ignore", over="ignore"):
+        product = power * weight * np.exp(rest)
+        # A sum of logarithms loses digits where they cancel, and so is for large ones only.
         large = np.logaddexp(np.log1p(-weight), np.log(weight) + epsilon)
-    return np.where(epsilon < _LARGE, small, large)
+    return np.where(product < _LARGEST_PRODUCT, np.log1p(product), large)
 
 
 def log_unmix(loss: ArrayLike, weight: ArrayLike) -> FloatArray:

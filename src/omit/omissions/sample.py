@@ -547,12 +547,14 @@ def _mixed_epsilon(shares: Sequence[float], epsilons: Sequence[float]) -> float:
     """Return `ln(1 + sum p (e^epsilon - 1))`, without overflow."""
     pairs = [*zip(shares, epsilons, strict=True)]
     largest = max(epsilons)
-    if largest < 40:
+    if largest < 700:
         mixed = math.log1p(math.fsum(share * math.expm1(epsilon) for share, epsilon in pairs))
         return mixed if mixed or not largest else SMALLEST_POSITIVE
     rest = math.fsum([1.0, *(-share for share in shares)])
     scaled = (share * math.exp(epsilon - largest) for share, epsilon in pairs)
-    return largest + math.log(math.fsum([rest * math.exp(-largest), *scaled]))
+    # Where the two cancel, the digits that are missing are those of the larger one.
+    mixed = largest + math.log(math.fsum([rest * math.exp(-largest), *scaled]))
+    return mixed + _ROUNDING * largest
 
 
 def _delta_of_leaving(
