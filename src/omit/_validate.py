@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Set
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from omit.errors import InvalidInput
 # Python or NumPy makes a float of all of these, and of a complex number only its real part.
 _NO_NUMBERS = (bool, np.bool_, str, bytes, bytearray, memoryview, np.complexfloating)
 _LONGEST_SHOWN = 60
+_Kind = TypeVar("_Kind")
 
 
 def shown(value: object) -> str:
@@ -107,6 +109,36 @@ def positive_integer(name: str, value: int) -> int:
     if number != int(number) or number < 1:
         raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 1.")
     return int(value)
+
+
+def whole(name: str, value: int) -> int:
+    """Return a whole number of at least 0."""
+    number = finite(name, value)
+    if number != int(number) or number < 0:
+        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 0.")
+    return int(value)
+
+
+def text(name: str, value: str) -> str:
+    """Return a text with something in it."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"Expected {name} to be a text that is not empty, got {shown(value)}.")
+    return value
+
+
+def texts(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return several texts, not one, as a tuple."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidInput(f"Expected {name} to be several texts, got {shown(values)}.")
+    return tuple(text(f"{name}[{index}]", value) for index, value in enumerate(values))
+
+
+def instance(name: str, value: object, kind: type[_Kind], made_by: str = "") -> _Kind:
+    """Return `value` if it is of a kind, or refuse it; `made_by` says how to get one."""
+    if not isinstance(value, kind):
+        instead = f" ({made_by})" if made_by else ""
+        raise InvalidInput(f"Expected {name} to be a {kind.__name__}{instead}, got {shown(value)}.")
+    return value
 
 
 def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:

@@ -21,7 +21,7 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def refusal(source: Any, column: str | None = None, **declared: Any) -> str:
+def refusal(source: Any, column: str | int | None = None, **declared: Any) -> str:
     with pytest.raises(InvalidInput) as caught:
         read(source, column, **declared)
     sentence = str(caught.value)

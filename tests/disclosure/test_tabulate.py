@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
+from omit.data.casting import record_numbers
+from omit.data.reading import read
+from omit.data.sources import relation_table
 from omit.disclosure.attributes import MISSING, Attribute, parse_derivation, parse_domains
 from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.tabulate import tabulate
@@ -173,3 +177,144 @@ def test_records_and_counts_say_the_same() -> None:
 def test_a_comparison_has_six_forms() -> None:
     for sign in (">=", "<=", "==", "!=", ">", "<"):
         assert parse_derivation(f"rich = income {sign} 5").comparison == sign
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "NA", " null ", "n/a", "", "  "])
+def test_a_text_that_says_there_is_no_number_is_a_missing_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"age,sex\n{text},F\n40,F\n20,F\n")
+    table = tabulate(path, ["old"], derive=["old = age >= 30"])
+    assert (table.counts.tolist(), table.left_out) == ([1, 1], 1)
+    assert read(path, "age", bounds=(0, 99)).missing == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["inf", "-Infinity", "1_000", "0x1F", "1e999", "\u0661\u0662", "12 years", "1,5", "-nan"],
+)
+def test_what_read_does_not_take_for_a_number_derives_nothing(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f'age\n"{text}"\n40\n', encoding="utf-8")
+    for line in ("old = age >= 30", "old = bins(age, 0, 100, 5)"):
+        with pytest.raises(InvalidInput, match="no number"):
+            tabulate(path, ["old"], derive=[line])
+    with pytest.raises(InvalidInput):
+        read(path, "age", bounds=(0, 99))
+
+
+def test_infinite_and_missing_floats_derive_nothing() -> None:
+    frame = pd.DataFrame({"age": [40.0, 20.0, np.nan]})
+    table = tabulate(frame, ["old"], derive=["old = age >= 30"])
+    assert (table.counts.tolist(), table.left_out) == ([1, 1], 1)
+    frame.loc[0, "age"] = np.inf
+    with pytest.raises(InvalidInput, match="no number: inf"):
+        tabulate(frame, ["old"], derive=["old = age >= 30"])
+
+
+@pytest.mark.parametrize("text", ["7", "+7", "7.", ".7e1", "700e-2", " 7 ", "\t7", "007"])
+def test_a_number_may_be_written_in_many_ways(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"age\n{text}\n")
+    assert tabulate(path, ["a"], derive=["a = age == 7"]).counts.tolist() == [0, 1]
+    assert read(path, "age", bounds=(0, 99)).values.tolist() == [7]
+
+
+def test_whole_numbers_beyond_2_to_53_stay_apart(tmp_path: Path) -> None:
+    big = 2**53
+    frame = pd.DataFrame({"id": [big, big + 1, big + 1]})
+    path = tmp_path / "x.parquet"
+    duckdb.from_df(frame).write_parquet(str(path))
+    csv = tmp_path / "x.csv"
+    frame.to_csv(csv, index=False)
+    for source in (
+        frame,
+        path,
+        csv,
+        duckdb.sql(f"SELECT CAST(id AS DECIMAL(38, 3)) AS id FROM '{path}'"),
+    ):
+        domains: tuple[Any, ...] = ([big, big + 1], [str(big), str(big + 1)], "from-data")
+        for domain in domains:
+            table = tabulate(source, ["id"], domains={"id": domain})
+            assert table.attributes[0].categories == (str(big), str(big + 1))
+            assert table.counts.tolist() == [1, 2]
+
+
+def test_columns_that_differ_only_in_case_or_not_at_all(tmp_path: Path) -> None:
+    relation = duckdb.sql("SELECT 'a' AS x, 'b' AS X")
+    frame = pd.DataFrame([["a", "b"]], columns=["x", "X"])
+    for source in (relation, frame):
+        table = tabulate(source, ["X", "x"], domains={"x": ["a", "b"], "X": ["a", "b"]})
+        assert table.counts.tolist() == [[0, 0], [1, 0]]
+    twice = (duckdb.sql("SELECT 'a' AS x, 'b' AS x"), frame.set_axis(["x", "x"], axis=1))
+    for source in twice:
+        with pytest.raises(InvalidInput, match="Several columns"):
+            tabulate(source, ["x"], domains={"x": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "options"),
+    [
+        ("sex", {}),
+        (5, {}),
+        (None, {}),
+        ([1], {}),
+        ([""], {}),
+        (["sex", None], {}),
+        (["sex"], {"derive": "old = age >= 3"}),
+        (["sex"], {"derive": [3]}),
+        (["sex"], {"domains": ["F", "M"]}),
+        (["sex"], {"domains": {"sex": 5}}),
+        (["sex"], {"domains": {"sex": "F"}}),
+        (["sex"], {"domains": {"sex": [b"F"]}}),
+        (["sex"], {"domains": {"sex": [None]}}),
+        (["sex"], {"domains": {3: ["F"]}}),
+        (["sex"], {"domains": DOMAINS, "missing": ["drop"]}),
+        (["sex"], {"domains": DOMAINS, "missing_values": "N"}),
+        (["sex"], {"domains": DOMAINS, "missing_values": [3]}),
+        (["sex"], {"domains": DOMAINS, "table": 3}),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_with_a_sentence(
+    people: Path, attributes: Any, options: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        tabulate(people, attributes, **options)
+    assert str(caught.value).endswith(".")
+
+
+def test_sql_and_python_agree_on_what_is_a_number() -> None:
+    draw = np.random.default_rng(8)
+    pieces = [*"0123459+-..eE_ \t\u00a0x", "inf", "nan", "1e30"]
+    texts = sorted({"".join(draw.choice(pieces, draw.integers(1, 7))) for _ in range(20_000)})
+    table = relation_table(duckdb.from_df(pd.DataFrame({"t": pd.array(texts, dtype=object)})))
+    found = table.relation.project(f"{table.number_sql(0)} AS n").fetchnumpy()["n"]
+    numbers = 0
+    for text, number in zip(texts, np.ma.filled(found, np.nan), strict=True):
+        try:
+            (expected,) = record_numbers("t", [text])
+        except InvalidInput:
+            expected = np.nan
+        assert number == expected or (np.isnan(number) and np.isnan(expected)), text
+        numbers += not np.isnan(expected)
+    assert numbers > 1000
+
+
+def test_dates_derive_nothing() -> None:
+    relation = duckdb.sql("SELECT DATE '2020-01-01' AS day")
+    with pytest.raises(InvalidInput, match="no number: 2020-01-01"):
+        tabulate(relation, ["late"], derive=["late = day >= 3"])
+
+
+def test_a_number_may_stand_for_a_missing_value(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [40, 20, 99], "sex": ["1", "2", "99"]})
+    path = tmp_path / "x.csv"
+    frame.to_csv(path, index=False)
+    for source in (frame, frame.astype({"age": float}), path):
+        table = tabulate(
+            source,
+            ["old", "sex"],
+            derive=["old = age >= 30"],
+            domains={"sex": ["1", "2"]},
+            missing_values=["99"],
+        )
+        assert (table.counts.tolist(), table.left_out) == ([[0, 1], [1, 0]], 1)

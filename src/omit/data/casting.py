@@ -8,23 +8,33 @@ reads each different text once.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Complex, Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, has_masked
+from omit._validate import shown
 from omit.errors import InvalidInput
 
 IntArray: TypeAlias = NDArray[np.int64]
 AnyArray: TypeAlias = NDArray[Any]
 
+# How a text says a number, here and in SQL: Python alone would take 1_000 and digits of any script.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # In a column of numbers these texts can only say that there is none.
-_NO_NUMBER = frozenset({"", "na", "n/a", "nan", "null"})
+NO_NUMBER = frozenset({"", "na", "n/a", "nan", "null"})
+BLANKS = " \t\n\r\f\v\u00a0"
+_INFINITE = frozenset({"inf", "infinity"})
 _NUMERIC_KINDS = "iuf"
+_LARGEST_EXACT = 2**53
+_MOST_RECORDS = 2.0**62
+_UNFIT = {"c": "complex numbers", "S": "bytes", "V": "several values in one"}
 
 
 def raw_array(name: str, values: Any) -> AnyArray:
@@ -39,17 +49,24 @@ def raw_array(name: str, values: Any) -> AnyArray:
         objects = raw_array(name, np.ma.getdata(values)).astype(object)
         objects[np.ma.getmaskarray(values)] = None
         return objects
+    if has_masked(values):
+        values = [None if np.ma.is_masked(each) else each for each in values]
     try:
         array = np.asarray(values)
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"Expected {name!r} to be a single row of values.") from error
     if array.ndim != 1:
         raise InvalidInput(f"Expected {name!r} to be a single row of values.")
-    if array.dtype.kind == "b":
+    kind = array.dtype.kind
+    if kind in "cSV":
+        raise InvalidInput(f"Expected {name!r} to hold numbers or text, not {_UNFIT[kind]}.")
+    if kind == "b":
         return array.astype(np.int64)
-    if array.dtype.kind in _NUMERIC_KINDS:
+    if kind == "f" and not hasattr(values, "dtype") and (np.abs(array) >= _LARGEST_EXACT).any():
+        return _objects(values)  # whole numbers that a float cannot tell apart
+    if kind in _NUMERIC_KINDS:
         return array
-    if array.dtype.kind in "mM":  # as objects, nanoseconds would be whole numbers
+    if kind in "mM":  # as objects, nanoseconds would be whole numbers
         return _objects(None if each == "NaT" else each for each in array.astype(str).tolist())
     return _objects(values)
 
@@ -66,7 +83,7 @@ def tally(name: str, values: Any) -> tuple[AnyArray, IntArray, int]:
     (array([25, 39]), array([1, 2]), 0)
     """
     try:
-        if hasattr(values, "value_counts") and hasattr(values, "isna"):  # a pandas Series
+        if hasattr(values, "value_counts") and getattr(values, "ndim", 0) == 1:  # a pandas Series
             counted = values.value_counts(sort=False)
             missing = len(values) - int(counted.sum())
             return raw_array(name, counted.index), counted.to_numpy(dtype=np.int64), missing
@@ -75,7 +92,9 @@ def tally(name: str, values: Any) -> tuple[AnyArray, IntArray, int]:
             distinct, counts = np.unique(array, return_counts=True)
             return distinct, counts.astype(np.int64), 0
         records = Counter(array.tolist())
-    except TypeError as error:  # unhashable, so neither
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError) as error:  # unhashable or without a truth value, so neither
         raise InvalidInput(f"Expected {name!r} to hold numbers or text.") from error
     return raw_array(name, list(records)), np.array(list(records.values()), dtype=np.int64), 0
 
@@ -99,11 +118,13 @@ def numbers(name: str, values: AnyArray, counts: IntArray) -> FloatArray:
         parsed = [_number(value) for value in values]
         unfit = np.array([number is None for number in parsed], dtype=bool)
         if unfit.any():
-            first = min(str(value) for value in values[unfit])
+            first = min(values[unfit], key=str)
+            what, instead = "text", "; a text column works for the mode, with categories=(...)"
+            if not isinstance(first, str):
+                what, instead = f"a {type(first).__name__}", ""
             raise InvalidInput(
-                f"Column {name!r} holds text where numbers are needed, first {first!r} "
-                f"({_how_many(counts[unfit])}); a text column works for the mode, with "
-                "categories=(...)."
+                f"Column {name!r} holds {what} where numbers are needed, first {shown(str(first))} "
+                f"({_how_many(counts[unfit])}){instead}."
             )
         floats = np.array(parsed, dtype=np.float64)
     infinite = np.isinf(floats)
@@ -152,7 +173,7 @@ def record_numbers(name: str, values: Any, absent: Iterable[str] = ()) -> FloatA
         return floats
     try:
         place, found = pandas.factorize(values)
-    except TypeError as error:  # unhashable, so neither
+    except (TypeError, ValueError) as error:  # unhashable or without a truth value, so neither
         raise InvalidInput(f"Expected {name!r} to hold numbers or text.") from error
     distinct = raw_array(name, found)
     if distinct.dtype == object:
@@ -178,8 +199,8 @@ def refuse_unknown(name: str, values: AnyArray, counts: IntArray, known: frozens
     unknown = np.array([value not in known for value in values], dtype=bool)
     if unknown.any():
         raise InvalidInput(
-            f"Column {name!r} holds {min(values[unknown])!r} ({_how_many(counts[unknown])}), which "
-            "is not among the declared categories; add it, or correct the data."
+            f"Column {name!r} holds {shown(min(values[unknown]))} ({_how_many(counts[unknown])}), "
+            "which is not among the declared categories; add it, or correct the data."
         )
 
 
@@ -205,13 +226,18 @@ def whole_counts(name: str, counts: ArrayLike) -> IntArray:
     >>> whole_counts("age", [3, 0, 2.0])
     array([3, 0, 2])
     """
-    array = np.asarray(counts)
-    if (
-        array.dtype.kind not in _NUMERIC_KINDS
-        or not ((array >= 0) & (array < 2.0**62)).all()
-        or (array != np.floor(array)).any()
-    ):
-        raise InvalidInput(f"Expected the counts of {name!r} to be whole numbers of at least 0.")
+    try:
+        array = np.asarray(counts)
+        if has_masked(counts) or array.dtype.kind not in _NUMERIC_KINDS:
+            raise ValueError
+        if not (array >= 0).all() or (array != np.floor(array)).any():
+            raise ValueError
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Expected the counts of {name!r} to be whole numbers of at least 0."
+        ) from error
+    if array.sum(dtype=np.float64) >= _MOST_RECORDS:
+        raise InvalidInput(f"Expected the counts of {name!r} to add up to less than 2^62.")
     return array.astype(np.int64)
 
 
@@ -243,6 +269,7 @@ def _is_missing(value: Any) -> bool:
     return (
         value is None
         or (isinstance(value, Real) and value != value)
+        or (isinstance(value, Decimal) and value.is_nan())
         or type(value).__name__ in ("NAType", "NaTType")
     )
 
@@ -252,12 +279,12 @@ def _number(value: Any) -> float | None:
     if _is_missing(value):
         return math.nan
     if isinstance(value, str):
-        value = value.strip()
-        if value.lower() in _NO_NUMBER:
+        value = value.strip(BLANKS)
+        if value.lower() in NO_NUMBER:
             return math.nan
-        if "_" in value:  # Python's own way to write 1_000, nobody else's
+        if not NUMBER.fullmatch(value) and value.lower().lstrip("+-") not in _INFINITE:
             return None
-    if isinstance(value, Complex) and not isinstance(value, Real):
+    elif not isinstance(value, Real | Decimal | np.bool_):  # not bytes, nor complex numbers
         return None
     try:
         return float(value)
@@ -270,7 +297,14 @@ def _number(value: Any) -> float | None:
 def _text(value: Any) -> str | None:
     if _is_missing(value):
         return None
-    if isinstance(value, Real) and (isinstance(value, Integral) or float(value).is_integer()):
+    if isinstance(value, bytes | bytearray | memoryview | Complex) and not isinstance(value, Real):
+        raise InvalidInput(f"Expected numbers or text, got {shown(value)}.")
+    if isinstance(value, Decimal) and value.is_finite():
+        whole = value == value.to_integral_value()
+        return str(int(value)) if whole else f"{value.normalize():f}"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real) and float(value).is_integer():
         return str(math.floor(value))
     text = str(value)
     return text if text.strip() else None

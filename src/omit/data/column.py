@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omit import _validate
+from omit._numeric import as_array
 from omit.data.casting import (
     AnyArray,
     IntArray,
@@ -30,6 +32,7 @@ from omit.data.declared import (
     Bounds,
     Categories,
     checked_bounds,
+    declared_categories,
     require_declaration,
     resolve_bounds,
     resolve_categories,
@@ -97,8 +100,21 @@ class Column:
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        _validate.instance("the name of a column", self.name, str)
         require_declaration(self.name, self.bounds, self.categories)
-        values = np.array(self.values, dtype=object if self.is_text else np.float64)
+        if isinstance(self.bounds, str) or isinstance(self.categories, str):
+            raise InvalidInput(
+                f"Expected bounds or categories of {self.name!r}; only Column.from_counts and "
+                "Column.from_values take them from the data."
+            )
+        if self.bounds_source not in ("declared", "registered", "from-data"):
+            raise InvalidInput(
+                f"Expected bounds_source={_validate.shown(self.bounds_source)} to be declared, "
+                "registered or from-data."
+            )
+        for what in ("clamped", "missing"):
+            object.__setattr__(self, what, _validate.whole(what, getattr(self, what)))
+        values = _texts(self.name, self.values) if self.is_text else as_array(self.values).copy()
         counts = whole_counts(self.name, self.counts)
         if values.ndim != 1 or values.shape != counts.shape or not len(values):
             raise InvalidInput(f"Expected as many counts as values of {self.name!r}, at least one.")
@@ -110,6 +126,7 @@ class Column:
                 raise InvalidInput(f"Expected the values of {self.name!r} within {self._range}.")
             object.__setattr__(self, "bounds", (lower, upper))
         elif self.categories is not None:
+            object.__setattr__(self, "categories", declared_categories(self.categories))
             refuse_unknown(self.name, values, counts, frozenset(self.categories))
         values.flags.writeable = counts.flags.writeable = False
         object.__setattr__(self, "values", values)
@@ -154,7 +171,9 @@ class Column:
         ('yes',)
         """
         if name is None:
-            name = str(getattr(values, "name", None) or "values")
+            given = getattr(values, "name", None)
+            name = "values" if given is None or not str(given).strip() else str(given)
+        _validate.instance("the name of a column", name, str)
         require_declaration(name, bounds, categories)
         distinct, counts, missing = tally(name, values)
         return cls.from_counts(
@@ -188,6 +207,8 @@ class Column:
         >>> Column.from_counts([1, 2, 3], [10, 0, 5], bounds=(1, 3)).domain()
         (array([1., 2., 3.]), array([10,  0,  5]))
         """
+        missing = _validate.whole("missing", missing)
+        _validate.instance("the name of a column", name, str)
         require_declaration(name, bounds, categories)
         raw, records = raw_array(name, values), whole_counts(name, counts)
         if raw.shape != records.shape:
@@ -298,3 +319,11 @@ class Column:
         return tuple(
             tuple(each.tolist()) if isinstance(each, np.ndarray) else each for each in compared
         )
+
+
+def _texts(name: str, values: Any) -> AnyArray:
+    """Return the values of a column of text as objects, or refuse what is no text."""
+    array = raw_array(name, values)
+    if not all(isinstance(each, str) for each in array):
+        raise InvalidInput(f"Expected the values of {name!r} to be texts, as its categories are.")
+    return array

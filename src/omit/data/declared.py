@@ -7,7 +7,8 @@ data says something about the records, and every result that rests on one has to
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Set
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -50,7 +51,14 @@ def require_declaration(name: str, bounds: Bounds | None, categories: Categories
     for what, given in (("bounds", bounds), ("categories", categories)):
         if isinstance(given, str) and given != FROM_DATA:
             needed = "a pair (lower, upper)" if what == "bounds" else "several texts"
-            raise InvalidInput(f"Expected {what} to be {needed} or {FROM_DATA!r}, got {given!r}.")
+            raise InvalidInput(
+                f"Expected {what} to be {needed} or {FROM_DATA!r}, got {_validate.shown(given)}."
+            )
+    if categories is not None and not isinstance(categories, Iterable):
+        raise InvalidInput(
+            f"Expected categories to be several texts or {FROM_DATA!r}, got "
+            f"{_validate.shown(categories)}."
+        )
     if bounds is not None and not isinstance(bounds, str):
         checked_bounds(bounds)
 
@@ -85,8 +93,8 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     """
     if _is_infinite(bounds):
         raise InvalidInput(
-            f"Expected finite bounds, got {bounds!r}: with infinite ones every sensitivity is "
-            "infinite, the smooth one included, and no noise is enough."
+            f"Expected finite bounds, got {_validate.shown(bounds)}: with infinite ones every "
+            "sensitivity is infinite, the smooth one included, and no noise is enough."
         )
     lower, upper = _validate.interval("bounds", bounds)
     if max(-lower, upper) > _LARGEST:
@@ -116,10 +124,28 @@ def resolve_categories(categories: Categories, values: AnyArray) -> tuple[str, .
     """
     if isinstance(categories, str):
         return tuple(sorted(set(values)))
+    return declared_categories(categories)
+
+
+def declared_categories(categories: Iterable[str | float]) -> tuple[str, ...]:
+    """Return categories as texts in their order; those of a set, which has none, sorted.
+
+    Raises
+    ------
+    InvalidInput
+        If they are not distinct texts.
+
+    Examples
+    --------
+    >>> declared_categories(["b", 2.0])
+    ('b', '2')
+    """
+    if isinstance(categories, Set):
+        categories = sorted(categories, key=str)
     declared = texts(raw_array("categories", list(categories))).tolist()
     if not declared or None in declared:
         raise InvalidInput("Expected at least one category, and none of them empty.")
-    twice = sorted({each for each in declared if declared.count(each) > 1})
+    twice = sorted(each for each, often in Counter(declared).items() if often > 1)
     if twice:
         raise InvalidInput(f"Expected distinct categories, and found twice: {listed(twice)}.")
     return tuple(declared)

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 _SHOWN = 20
+_LONGEST = 200  # looking for what is near takes the product of the lengths
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -20,7 +21,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     known = list(known)
     lowered = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(name.lower(), lowered, n=3)
+    near = difflib.get_close_matches(name[:_LONGEST].lower(), lowered, n=3)
     if near:
         return f"the nearest {'are' if len(near) > 1 else 'is'} {listed(lowered[n] for n in near)}"
     return f"there are {listed(known)}" if known else "there are none"

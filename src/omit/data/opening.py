@@ -6,9 +6,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from omit._validate import shown
 from omit.data.nearest import listed, nearest
 from omit.data.registry import DATASETS, Dataset, dataset
 from omit.data.sources import Table, connection_table, file_table, frame_table, relation_table
@@ -71,6 +73,11 @@ def opened_table(source: Any, table: str | None) -> Iterator[Table]:
     elif duckdb and isinstance(source, duckdb.DuckDBPyRelation):
         yield relation_table(source)
     elif isinstance(source, str | Path):
+        if "://" in str(source):
+            raise InvalidInput(
+                f"Expected the path of a file, got the address {shown(str(source))}; only files "
+                "of this machine are read."
+            )
         path = Path(os.path.expanduser(source))
         if isinstance(source, str) and path.name == source and not path.suffix:
             dataset(source)  # raises: a bare word is a name, and this one is not registered
@@ -84,7 +91,7 @@ def opened_table(source: Any, table: str | None) -> Iterator[Table]:
         )
 
 
-def position_of(names: Sequence[str], column: str | None, label: str) -> int:
+def position_of(names: Sequence[str], column: str | int | None, label: str) -> int:
     """Return where the column is; the only one if none is named.
 
     Raises
@@ -98,16 +105,20 @@ def position_of(names: Sequence[str], column: str | None, label: str) -> int:
     1
     """
     if column is None and len(names) != 1:
-        raise InvalidInput(f"Expected a column of {label}: one of {listed(names)}.")
-    wanted = names[0] if column is None else column
+        raise InvalidInput(f"Expected a column of {label}: one of {listed(names) or 'none'}.")
+    wanted = names[0] if column is None else _label(column)
     if wanted not in names:
-        raise InvalidInput(f"There is no column {wanted!r} in {label}; {nearest(wanted, names)}.")
+        raise InvalidInput(
+            f"There is no column {shown(wanted)} in {label}; {nearest(wanted, names)}."
+        )
     if list(names).count(wanted) > 1:
         raise InvalidInput(f"Several columns of {label} are called {wanted!r}; rename one.")
     return list(names).index(wanted)
 
 
-def positions_of(names: Sequence[str], columns: Sequence[str] | None, label: str) -> list[int]:
+def positions_of(
+    names: Sequence[str], columns: Sequence[str | int] | None, label: str
+) -> list[int]:
     """Return where each of the columns is; all of them if none are named.
 
     Raises
@@ -128,3 +139,12 @@ def positions_of(names: Sequence[str], columns: Sequence[str] | None, label: str
         if position in found[:place]:
             raise InvalidInput(f"Expected each column once, got {names[position]!r} twice.")
     return found
+
+
+def _label(column: object) -> str:
+    """Return the name of a column; a frame may number its columns."""
+    if isinstance(column, str):
+        return column
+    if isinstance(column, Integral) and not isinstance(column, bool):
+        return str(int(column))
+    raise InvalidInput(f"Expected the name of a column, got {shown(column)}.")

@@ -6,14 +6,15 @@ from the data. What is not: everything else, the number of records included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray, as_array
+from omit import _validate
+from omit._numeric import FloatArray, as_array, has_masked
 from omit.data.casting import IntArray, record_numbers, show_records
 from omit.data.column import BoundsSource
 from omit.data.declared import (
@@ -77,14 +78,18 @@ class Points:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        rows = np.array(self.rows, dtype=np.float64) + 0.0  # one zero, not two
+        _validate.instance("the name of points", self.name, str)
+        object.__setattr__(self, "columns", _names(self.columns))
+        for what in ("clamped", "missing"):
+            object.__setattr__(self, what, _validate.whole(what, getattr(self, what)))
+        rows = as_array(self.rows) + 0.0  # one zero, not two
         if rows.ndim != 2 or rows.shape[1] != len(self.columns) or not rows.size:
             raise InvalidInput(
                 f"Expected {self.name!r} to hold records of {len(self.columns)} numbers."
             )
-        bounds = tuple(checked_bounds(each) for each in self.bounds)
-        if len(bounds) != len(self.columns):
+        if not isinstance(self.bounds, Iterable) or len(list(self.bounds)) != len(self.columns):
             raise InvalidInput(f"Expected bounds for each of the {len(self.columns)} columns.")
+        bounds = tuple(checked_bounds(each) for each in self.bounds)
         for name, (lower, upper), values in zip(self.columns, bounds, rows.T, strict=True):
             if lower == upper:
                 raise InvalidInput(
@@ -142,11 +147,16 @@ class Points:
         >>> Points.from_rows([[0.5, -2.0]], bounds=(-1, 1)).notes
         ('points: 1 of 1 record had a value that had to be moved into its bounds.',)
         """
+        _validate.instance("the name of points", name, str)
+        given = _columns(name, rows)
         if columns is None:
             named = getattr(rows, "columns", None)
-            columns = None if named is None else [str(each) for each in named]
-        given = _columns(name, rows)
-        names = tuple(columns or (f"x{place + 1}" for place in range(len(given))))
+            columns = (
+                [f"x{place + 1}" for place in range(len(given))]
+                if named is None
+                else [str(each) for each in named]
+            )
+        names = _names(columns)
         if len(names) != len(given):
             raise InvalidInput(f"Expected a name for each of the {len(given)} columns.")
         each = bounds_of_columns(names, bounds)
@@ -243,13 +253,20 @@ def _columns(name: str, rows: Any) -> list[Any]:
         columns = [rows.iloc[:, place] for place in range(rows.shape[1])]
     else:
         try:
-            array = rows if isinstance(rows, np.ma.MaskedArray) else np.asarray(rows)
-        except ValueError:  # rows of different length
+            array = np.ma.asarray(rows) if has_masked(rows) else np.asarray(rows)
+        except (TypeError, ValueError):  # rows of different length
             array = np.empty(0)
         columns = list(array.T) if array.ndim == 2 else []
     if not columns:
         raise InvalidInput(f"Expected {name!r} to be rows of numbers, all of the same length.")
     return columns
+
+
+def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns, or refuse what is none."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidInput(f"Expected the names of columns, got {_validate.shown(columns)}.")
+    return tuple(_validate.instance("the name of a column", each, str) for each in columns)
 
 
 def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list[Bounds]:
@@ -270,10 +287,13 @@ def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list
     each: list[Any] = [bounds] * len(names)
     if bounds is not None and not isinstance(bounds, str):
         try:
+            if isinstance(bounds, bytes | Set | Mapping):
+                raise TypeError
             given = list(bounds)
         except TypeError as error:
             raise InvalidInput(
-                f"Expected bounds as a pair (lower, upper) or one for each column, got {bounds!r}."
+                "Expected bounds as a pair (lower, upper) or one for each column, got "
+                f"{_validate.shown(bounds)}."
             ) from error
         if any(isinstance(one, Sequence | np.ndarray) for one in given):
             each = given

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omit.data.column import Column
-from omit.data.declared import Bounds, Categories, require_declaration
+from omit.data.declared import Bounds, Categories, declared_categories, require_declaration
 from omit.data.opening import is_registered, opened_table, position_of, registered_table
 from omit.data.registry import Dataset, dataset
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def read(
     source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
-    column: str | None = None,
+    column: str | int | None = None,
     *,
     bounds: Bounds | None = None,
     categories: Categories | None = None,
@@ -37,7 +37,7 @@ def read(
         The name of a registered data set (see `datasets`), else the path of a CSV file with a
         header row (``.csv``, ``.csv.gz``, ``.tsv``, ``.tsv.gz``), a Parquet file or a DuckDB
         database; or a pandas or DuckDB object.
-    column : str, optional
+    column : str, or int of a frame that numbers its columns, optional
         The column; may be left out if there is only one, and for a registered data set.
     bounds : tuple of float or "from-data"
         The smallest and the largest value a record can have. ``"from-data"`` takes them from the
@@ -68,30 +68,32 @@ def read(
             names = [str(name) for name in source.columns]
             position = position_of(names, column, "the DataFrame")
             column, source = names[position], source.iloc[:, position]
-        made = Column.from_values(source, bounds, categories=categories, name=column)
+        name = None if column is None else str(column)
+        made = Column.from_values(source, bounds, categories=categories, name=name)
         return replace(made, source="a pandas object")
     with opened_table(source, table) as opened:
         position = position_of(opened.names, column, opened.label)
         name = opened.names[position]
         require_declaration(name, bounds, categories)
-        values, counts = opened.tally(position)
+        values, counts = opened.tally(position, as_text=categories is not None)
     made = Column.from_counts(values, counts, bounds, categories=categories, name=name)
     return replace(made, source=opened.label)
 
 
 def _read_registered(
-    known: Dataset, column: str | None, bounds: Bounds | None, categories: Categories | None
+    known: Dataset, column: str | int | None, bounds: Bounds | None, categories: Categories | None
 ) -> Column:
-    name = column or known.default_column
     registered = bounds is None and categories is None
-    if registered:
-        bounds, categories = known.bounds.get(name), known.categories.get(name)
-    if categories is not None and not isinstance(categories, str):
-        categories = tuple(categories)
     with registered_table(known) as opened:
-        position = position_of(opened.names, name, f"the data set {known.name!r}")
+        wanted = known.default_column if column is None else column
+        position = position_of(opened.names, wanted, f"the data set {known.name!r}")
+        name = opened.names[position]
+        if registered:
+            bounds, categories = known.bounds.get(name), known.categories.get(name)
         require_declaration(name, bounds, categories)
-        values, counts = opened.tally(position)
+        values, counts = opened.tally(position, as_text=categories is not None)
+    if categories is not None and not isinstance(categories, str):
+        categories = declared_categories(categories)
     # Whoever declares '?' as a category wants it counted.
     absent = set(known.missing).difference(categories or ())
     values[[value in absent for value in values]] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def read_points(
     source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
-    columns: str | Sequence[str] | None = None,
+    columns: str | int | Sequence[str | int] | None = None,
     *,
     bounds: ColumnBounds | None = None,
     table: str | None = None,
@@ -57,7 +57,7 @@ def read_points(
     >>> read_points("adult", ["age", "hours-per-week"], bounds=[(0, 125), (0, 60)]).notes
     ('adult: 1,110 of 32,561 records had a value that had to be moved into its bounds.',)
     """
-    chosen = [columns] if isinstance(columns, str) else columns
+    chosen: Sequence[str | int] | None = _several(columns)
     if is_registered(source, table):
         return _read_registered(dataset(source), chosen, bounds)
     pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
@@ -79,17 +79,29 @@ def read_points(
     return replace(made, source=opened.label)
 
 
+def _several(
+    columns: str | int | Sequence[str | int] | None,
+) -> Sequence[str | int] | None:
+    """Return columns as a sequence, also a single one."""
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        return [columns]
+    return list(columns)
+
+
 def _read_registered(
-    known: Dataset, columns: Sequence[str] | None, bounds: ColumnBounds | None
+    known: Dataset, columns: Sequence[str | int] | None, bounds: ColumnBounds | None
 ) -> Points:
-    names = known.point_columns if columns is None else tuple(columns)
-    if columns is None and not names:
+    wanted = known.point_columns if columns is None else columns
+    if columns is None and not wanted:
         raise InvalidInput(
             f"Expected columns=... of the data set {known.name!r}; with bounds there are "
             f"{listed(known.bounds)}."
         )
     with registered_table(known) as opened:
-        positions = positions_of(opened.names, names, f"the data set {known.name!r}")
+        positions = positions_of(opened.names, wanted, f"the data set {known.name!r}")
+        names = [opened.names[position] for position in positions]
         declared = _registered_bounds(known, names) if bounds is None else bounds
         bounds_of_columns(names, declared)
         rows = opened.records(positions, absent=known.missing)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from omit import _validate
 from omit.data.adult import ADULT_BOUNDS, ADULT_CATEGORIES
 from omit.data.generated import (
     beta_population,
@@ -104,8 +105,12 @@ class Dataset:
                 f"The data set {self.name!r} is not part of the package; set the environment "
                 f"variable {FOLDER_VARIABLE} to the folder that holds {self.file}."
             )
-        path = Path(folder).expanduser() / self.file
-        if not path.is_file():
+        path = Path(os.path.expanduser(folder)) / self.file
+        try:
+            is_file = path.is_file()
+        except (OSError, ValueError):  # a name that is too long, or with a zero in it
+            is_file = False
+        if not is_file:
             raise InvalidInput(
                 f"The data set {self.name!r} needs the file {self.file}, which is not in "
                 f"{folder}, the folder that {FOLDER_VARIABLE} names."
@@ -303,9 +308,10 @@ def dataset(name: str) -> Dataset:
     >>> dataset("adult").licence
     'CC BY 4.0'
     """
+    _validate.instance("the name of a data set", name, str)
     if name not in DATASETS:
         raise InvalidInput(
-            f"There is no registered data set {name!r}; {nearest(name, DATASETS)} "
+            f"There is no registered data set {_validate.shown(name)}; {nearest(name, DATASETS)} "
             "(a file is given by its path, such as people.csv)."
         )
     return DATASETS[name]

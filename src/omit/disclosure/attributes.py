@@ -111,15 +111,14 @@ class Derivation:
         return Attribute(self.name, tuple(labels), "derived")
 
     def sql(self, number: str) -> str:
-        """Return the category as SQL; `number` is SQL that gives the number or NULL.
+        """Return the category as SQL; `number` is SQL that gives a number.
 
         A number outside the bins gives text that is no category, so that it is refused by name.
         """
         if self.comparison is not None:
             operator = {"==": "=", "!=": "<>"}.get(self.comparison, self.comparison)
             return (
-                f"CASE WHEN {number} IS NULL THEN NULL "
-                f"WHEN {number} {operator} {self.threshold!r} THEN '{YES_NO[1]}' "
+                f"CASE WHEN {number} {operator} {self.threshold!r} THEN '{YES_NO[1]}' "
                 f"ELSE '{YES_NO[0]}' END"
             )
         cases = [
@@ -133,8 +132,8 @@ class Derivation:
             )
         ]
         return (
-            f"CASE WHEN {number} IS NULL THEN NULL {' '.join(cases)} "
-            f"ELSE 'outside the bins: ' || CAST({number} AS VARCHAR) END"
+            f"CASE {' '.join(cases)} "
+            f"ELSE system.main.concat('outside the bins: ', CAST({number} AS VARCHAR)) END"
         )
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from omit.data.casting import AnyArray, IntArray, show_records
+from omit import _validate
+from omit.data.casting import NUMBER, AnyArray, IntArray, show_records
+from omit.data.declared import declared_categories
 from omit.data.nearest import nearest
-from omit.data.opening import is_registered, opened_table, registered_table
+from omit.data.opening import is_registered, opened_table, position_of, registered_table
 from omit.data.registry import DATASETS, Dataset
-from omit.data.sources import Table, frame_table
+from omit.data.sources import Table, frame_table, no_number_sql
 from omit.disclosure.attributes import (
     MISSING,
     Attribute,
@@ -36,7 +40,7 @@ def tabulate(
     attributes: Sequence[str],
     *,
     derive: Sequence[str] = (),
-    domains: Mapping[str, Sequence[str] | str] | None = None,
+    domains: Mapping[str, Iterable[str | float] | str] | None = None,
     missing: Literal["drop", "category"] = "drop",
     missing_values: Sequence[str] = (),
     table: str | None = None,
@@ -74,9 +78,15 @@ def tabulate(
     CountTable(sex x income: 32,561 records in 4 cells, 0 of them empty)
     """
     if missing not in ("drop", "category"):
-        raise InvalidInput(f"Expected missing={missing!r} to be drop or category.")
+        raise InvalidInput(f"Expected missing={_validate.shown(missing)} to be drop or category.")
+    attributes = _validate.texts("attributes", attributes)
+    missing_values = _strings("missing_values", missing_values)
+    if domains is not None and not isinstance(domains, Mapping):
+        raise InvalidInput(
+            f"Expected domains to be categories by column, got {_validate.shown(domains)}."
+        )
     derivations: dict[str, Derivation] = {}
-    for each in map(parse_derivation, derive):
+    for each in map(parse_derivation, _strings("derive", derive)):
         if each.name in derivations:
             raise InvalidInput(f"Expected one derivation of {each.name!r}, got two.")
         derivations[each.name] = each
@@ -86,6 +96,13 @@ def tabulate(
     absent = (*missing_values, *(known.missing if known else ()))
     with _opened(source, table) as opened:
         return _tabulate(opened, attributes, derivations, domains or {}, missing, absent, known)
+
+
+def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Return several texts, some of which may be empty."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInput(f"Expected {name} to be several texts, got {_validate.shown(values)}.")
+    return tuple(_validate.instance(f"every text of {name}", each, str) for each in values)
 
 
 def _opened(source: Any, table: str | None) -> AbstractContextManager[Table]:
@@ -101,16 +118,13 @@ def _tabulate(
     opened: Table,
     names: Sequence[str],
     derivations: Mapping[str, Derivation],
-    domains: Mapping[str, Sequence[str] | str],
+    domains: Mapping[str, Iterable[str | float] | str],
     missing: str,
     absent: Sequence[str],
     known: Dataset | None,
 ) -> CountTable:
     for name in domains:
-        if name not in opened.names:
-            raise InvalidInput(
-                f"There is no column {name!r} in {opened.label}; {nearest(name, opened.names)}."
-            )
+        position_of(opened.names, name, opened.label)
     for name in derivations:
         if name in opened.names:
             raise InvalidInput(
@@ -125,8 +139,7 @@ def _tabulate(
     ]
     if None not in declared:
         require_holdable([each for each in declared if each is not None])
-    expressions = [_expression(name, opened, derivations, absent) for name in names]
-    combinations, counts = opened.cross_tally(expressions)
+    combinations, counts = _counted(opened, names, derivations, absent)
     kept = np.ones(len(counts), dtype=bool)
     resolved, codes = [], []
     for name, attribute, values in zip(names, declared, combinations, strict=True):
@@ -153,7 +166,7 @@ def _tabulate(
 def _declared(
     name: str,
     opened: Table,
-    domains: Mapping[str, Sequence[str] | str],
+    domains: Mapping[str, Iterable[str | float] | str],
     known: Dataset | None,
 ) -> Attribute | None:
     """Return the attribute of a column, or None where its categories come from the data."""
@@ -163,14 +176,14 @@ def _declared(
             f"derived attribute of that name; {nearest(name, opened.names)}."
         )
     domain = domains.get(name)
-    if domain == FROM_DATA:
+    if isinstance(domain, str) and domain == FROM_DATA:
         return None
-    if isinstance(domain, str):
+    if domain is not None and (isinstance(domain, str) or not isinstance(domain, Iterable)):
         raise InvalidInput(
             f"Expected the domain of {name!r} to be several categories or {FROM_DATA!r}."
         )
     if domain is not None:
-        return Attribute(name, tuple(str(each) for each in domain))
+        return Attribute(name, declared_categories(domain))
     if known is not None and name in known.categories:
         return Attribute(name, tuple(known.categories[name]), "registered")
     if known is not None and name in known.bounds:
@@ -181,32 +194,33 @@ def _declared(
     )
 
 
-def _expression(
-    name: str, opened: Table, derivations: Mapping[str, Derivation], absent: Sequence[str]
-) -> str:
-    column = derivations[name].column if name in derivations else name
-    if column not in opened.names:
-        raise InvalidInput(
-            f"There is no column {column!r} in {opened.label}; {nearest(column, opened.names)}."
-        )
-    sql, is_number = opened.column_sql(opened.names.index(column))
-    if is_number:
-        text = f"CAST(CAST({sql} AS DOUBLE) AS VARCHAR)"
-        number = f"CASE WHEN isnan(CAST({sql} AS DOUBLE)) THEN NULL ELSE CAST({sql} AS DOUBLE) END"
-        text = f"CASE WHEN isnan(CAST({sql} AS DOUBLE)) THEN NULL ELSE {text} END"
-        if name in derivations:
-            return derivations[name].sql(f"({number})")
-        return text
-    quoted = ", ".join("'" + each.replace("'", "''") + "'" for each in ("", *absent))
-    trimmed = f"trim(CAST({sql} AS VARCHAR))"
-    text = f"CASE WHEN {trimmed} IN ({quoted}) THEN NULL ELSE {trimmed} END"
-    if name not in derivations:
-        return text
-    number = f"TRY_CAST(({text}) AS DOUBLE)"
-    return (
-        f"CASE WHEN ({text}) IS NOT NULL AND {number} IS NULL "
-        f"THEN 'no number: ' || ({text}) ELSE ({derivations[name].sql(number)}) END"
-    )
+def _counted(
+    opened: Table,
+    names: Sequence[str],
+    derivations: Mapping[str, Derivation],
+    absent: Sequence[str],
+) -> tuple[list[AnyArray], IntArray]:
+    """Return the combinations of categories that occur as texts, and their numbers of records."""
+    values, keys, texts = {}, {}, []
+    for place, name in enumerate(names):
+        derivation = derivations.get(name)
+        column = derivation.column if derivation else name
+        position = position_of(opened.names, column, opened.label)
+        value, number, category = f"v{place}", f"n{place}", f"c{place}"
+        values[value], keys[value] = opened.column_sql(position), value
+        text = opened.text_sql(position, value, absent)
+        if derivation is not None:
+            # Texts are looked at after grouping, and only where they are no numbers.
+            values[number] = opened.number_sql(position, absent)
+            keys[value] = f"CASE WHEN {number} IS NULL THEN {value} END"
+            keys[category] = f"CASE WHEN {number} IS NOT NULL THEN ({derivation.sql(number)}) END"
+            text = (
+                f"CASE WHEN {category} IS NOT NULL THEN {category} "
+                f"WHEN ({text}) IS NULL OR {no_number_sql(f'({text})')} THEN NULL "
+                f"ELSE system.main.concat('no number: ', {text}) END"
+            )
+        texts.append(text)
+    return opened.cross_tally(values, keys, texts)
 
 
 def _observed(name: str, values: AnyArray) -> Attribute:
@@ -217,19 +231,19 @@ def _observed(name: str, values: AnyArray) -> Attribute:
 
 
 def _as_counted(text: str) -> tuple[float, str]:
-    try:
-        return float(text), text
-    except ValueError:
-        return float("inf"), text
+    return float(text) if NUMBER.fullmatch(text) else math.inf, text
 
 
 def _plain(value: str) -> str:
-    """Return a whole number as digits only, any other text as it is."""
-    try:
-        number = float(value)
-    except ValueError:
-        return value
-    return str(int(number)) if number.is_integer() and "." in value else value
+    """Return a whole number as digits only, any other text as it is.
+
+    Examples
+    --------
+    >>> _plain("9007199254740993.00"), _plain("1.5"), _plain("1_0.0")
+    ('9007199254740993', '1.5', '1_0.0')
+    """
+    whole = re.fullmatch(r"([+-]?[0-9]+)\.0*", value)
+    return str(int(whole[1])) if whole else value
 
 
 def _codes(
@@ -250,8 +264,8 @@ def _codes(
         first = min(unknown)
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         raise InvalidInput(
-            f"Column {attribute.name!r} holds {first!r} ({show_records(unknown[first])}){more}, "
-            f"which is not among its {len(attribute):,} declared categories; declare it, or "
-            "name it as a missing value."
+            f"Column {attribute.name!r} holds {_validate.shown(first)} "
+            f"({show_records(unknown[first])}){more}, which is not among its "
+            f"{len(attribute):,} declared categories; declare it, or name it as a missing value."
         )
     return np.array([found[value] for value in values.tolist()], dtype=np.int64)
