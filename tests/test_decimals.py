@@ -5,10 +5,11 @@ from __future__ import annotations
 from decimal import ROUND_DOWN, ROUND_UP
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omit._decimals import rounded_down, rounded_up, show_number
+from omit._decimals import fixed_down, promised, rounded_down, rounded_up, show_number, usable
 
 positive = st.floats(5e-324, 1e300, allow_subnormal=True)
 
@@ -22,18 +23,36 @@ def test_a_promise_is_never_shown_smaller_and_what_is_needed_never_larger(
     up, down = Fraction(rounded_up(number, digits)), Fraction(rounded_down(number, digits))
     assert down <= shortest <= up
     assert up - down <= 2 * shortest * Fraction(10) ** (1 - digits) + Fraction(5e-324)
+    assert float(rounded_up(-number, digits)) >= -number >= float(rounded_down(-number, digits))
 
 
-@given(st.floats(1e-300, 1e15))
-def test_a_number_for_people_is_on_the_side_asked_for_but_for_noise(number: float) -> None:
-    exact, noise = Fraction(number), Fraction(number) * Fraction(1e-15)
-    up, down = (Fraction(show_number(number, side)) for side in (ROUND_UP, ROUND_DOWN))
-    assert down - noise <= exact <= up + noise
+@given(positive)
+def test_an_epsilon_or_delta_is_on_the_private_side_to_the_last_bit(number: float) -> None:
+    assert float(usable(number)) <= number <= float(promised(number))
+    assert float(fixed_down(number)) <= number
     # Ten digits, or ten decimals.
-    assert up - down <= 2 * max(exact * Fraction(1, 10**9), Fraction(1, 10**10))
+    exact = Fraction(number)
+    width = Fraction(promised(number)) - Fraction(usable(number))
+    assert width <= max(2 * exact * Fraction(1, 10**9), Fraction(1, 10**10))
 
 
-def test_noise_of_the_last_digits_is_not_shown() -> None:
-    assert show_number(0.1 + 0.2, ROUND_UP) == show_number(0.3, ROUND_UP) == "0.3"
-    assert show_number(0.7 + 0.1, ROUND_DOWN) == "0.8"
-    assert show_number(0.0, ROUND_UP) == "0"
+@pytest.mark.parametrize("number", [1.0, 0.3, 2.5, 1e-6, 0.125, 1e14, 0.0])
+def test_what_was_typed_is_shown_as_it_was_typed(number: float) -> None:
+    assert promised(number) == usable(number) == show_number(number)
+    assert float(promised(number)) == number
+
+
+def test_a_sum_that_is_a_bit_more_than_it_seems_is_not_shown_as_less() -> None:
+    assert show_number(0.1 + 0.2, ROUND_UP) == "0.3000000001"
+    assert show_number(0.7 + 0.1, ROUND_DOWN) == "0.7999999999"
+    assert promised(999999.0) == "999999"
+
+
+def test_a_column_of_a_table_has_the_same_decimals_and_no_row_of_digits() -> None:
+    assert [fixed_down(number) for number in (1, 2.90049, 1e308, 1e-9, 0.0)] == [
+        "1.0000",
+        "2.9004",
+        "1e+308",
+        "1e-09",
+        "0.0000",
+    ]

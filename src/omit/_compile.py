@@ -16,4 +16,9 @@ def compiled(function: Function) -> Function:
     Operations keep their order and are not fused, so that results are the same bit for bit whether
     the machine code is new or was kept. A sum that should vectorise is written in several lanes.
     """
-    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return cast(Function, njit(cache=True, **options)(function))
+    except RuntimeError:
+        # Neither the installation nor the home can be written to: it is compiled in every run.
+        return cast(Function, njit(**options)(function))

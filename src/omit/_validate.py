@@ -16,6 +16,7 @@ from omit.errors import InvalidInput
 _NO_NUMBERS = (bool, np.bool_, str, bytes, bytearray, memoryview, np.complexfloating)
 _LONGEST_SHOWN = 60
 _Kind = TypeVar("_Kind")
+_MOST_RUNS = 10_000_000
 
 
 def shown(value: object) -> str:
@@ -103,11 +104,26 @@ def positive_rates(values: ArrayLike, name: str = "rate") -> FloatArray:
     return array
 
 
-def positive_integer(name: str, value: int) -> int:
-    """Return a whole number of at least 1."""
+def positive_integer(name: str, value: int, most: int | None = None) -> int:
+    """Return a whole number of at least 1, and of at most what can be computed with."""
     number = finite(name, value)
     if number != int(number) or number < 1:
         raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 1.")
+    if most is not None and number > most:
+        raise InvalidInput(f"Expected {name}={shown(value)} to be at most {most:,}.")
+    return int(value)
+
+
+def runs(value: int, name: str = "runs") -> int:
+    """Return a number of runs of a simulation; more of them change no digit, and take days."""
+    return positive_integer(name, value, most=_MOST_RUNS)
+
+
+def seed(value: int, name: str = "seed") -> int:
+    """Return a seed of random numbers: a whole number of at least 0."""
+    number = finite(name, value)
+    if number != int(number) or number < 0:
+        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 0.")
     return int(value)
 
 

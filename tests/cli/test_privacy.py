@@ -191,6 +191,59 @@ def test_a_file_that_cannot_be_read_is_a_sentence(omit_command: Omit, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"database":' * 50_000, "nested too deeply"),
+        (b'{"database": [' + b"9" * 5000 + b"]}", "thousands of digits"),
+        (b" " * 20_000_001, "at most 20,000,000 bytes"),
+        (
+            b'{"database": [], "record": 1, "with_record": [], "without": ['
+            + b",".join([b"1"] * 32_769)
+            + b"]}",
+            "at most 32,768 subsets",
+        ),
+    ],
+    ids=["deep list", "deep object", "long number", "large file", "many subsets"],
+)
+def test_a_file_that_is_too_much_is_a_sentence(
+    omit_command: Omit, tmp_path: Path, content: bytes, message: str
+) -> None:
+    file = tmp_path / "subsets.json"
+    file.write_bytes(content)
+    run = omit_command(f"bound subsets {file} --epsilon 1")
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert message in run.err
+
+
+def test_a_device_without_end_is_a_sentence(omit_command: Omit) -> None:
+    assert "at most 20,000,000 bytes" in omit_command("bound subsets /dev/zero --epsilon 1").err
+
+
+def test_thousands_of_subsets_are_answered(omit_command: Omit, tmp_path: Path) -> None:
+    rows = [
+        {"kept": [each for each in range(12) if number >> each & 1], "probability": 2**-12}
+        for number in range(2**12)
+    ]
+    file = subsets_file(
+        tmp_path, database=list(range(12)), without=rows, with_record=rows, record=12
+    )
+    assert answer(omit_command(f"bound subsets {file} --epsilon 1 --json"))["epsilon"] == 0
+
+
+def test_subsets_that_are_far_apart_need_a_smaller_epsilon(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    far = [{"kept": ["a", "y"], "probability": 1.0}]
+    none = [{"kept": [], "probability": 1.0}]
+    file = subsets_file(tmp_path, without=none, with_record=far)
+    assert "at most 350 for a closed form" in (
+        omit_command(f"bound subsets {file} --epsilon 600").err
+    )
+    assert omit_command(f"bound subsets {file} --epsilon 300").code == 0
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "bound poisson --rate 0.1 --epsilon -1",
@@ -216,6 +269,8 @@ def test_a_file_that_cannot_be_read_is_a_sentence(omit_command: Omit, tmp_path: 
         "bound independent --before 0.1,x --after 0.1 --added 0.1 --epsilon 1",
         "bound independent --before 0.1 --after 0.1,0.2 --added 0.1 --epsilon 1",
         "bound independent --before 0.1 --after 0.1 --added 0.1 --epsilon 0 --delta 0.1",
+        "bound poisson --rate 0.1 --epsilon 1 --neighbours=",
+        "calibrate poisson --rate 0.1 --epsilon 1 --neighbours=",
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: str) -> None:

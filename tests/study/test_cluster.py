@@ -123,6 +123,15 @@ def scheduler() -> Iterator[str]:
         yield made.scheduler_address
 
 
+@pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "wss://127.0.0.1:1"])
+def test_an_encrypted_address_without_certificates_is_a_sentence(
+    tmp_path: Path, address: str
+) -> None:
+    with pytest.raises(InvalidInput, match="needs certificates"):
+        run_study(matrix_mean.grid(size=[2]), tmp_path / "store", address)
+    assert not (tmp_path / "store").exists()
+
+
 def test_a_cluster_without_workers_is_a_sentence(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

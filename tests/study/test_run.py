@@ -162,7 +162,7 @@ def test_an_interrupted_study_says_how_to_go_on(tmp_path: Path, where: str) -> N
 def test_the_command_line_ends_an_interrupted_study_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(args: object) -> None:
+    def interrupted(**_: object) -> None:
         raise StudyInterrupted("Interrupted: 3 of 4 cells are stored.")
 
     monkeypatch.setattr("omit.cli.main.app", interrupted)
@@ -347,8 +347,16 @@ def test_an_empty_study_is_an_empty_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "where",
     [
-        *("moon", "cores:0", "cores:", "local", "local:x", "local:-1", "process:2", "", " "),
-        *("http://a:1", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:port", "tcp://:8786"),
+        *("moon", "cores:0", "cores:", "local", "local:x", "local:-1", "process:2", "local:99999"),
+        *(
+            "",
+            " ",
+            "http://a:1",
+            "tcp://",
+            "tcp://127.0.0.1",
+            "tcp://127.0.0.1:port",
+            "tcp://:8786",
+        ),
     ],
 )
 def test_a_place_that_is_none_is_refused_and_no_store_is_made(tmp_path: Path, where: str) -> None:

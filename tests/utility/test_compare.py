@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,11 @@ from omit import (
     RuleSuppression,
     ThresholdOutlierRemoval,
     WrongNeighbours,
+    best,
     compare,
     expected_error,
     read,
+    solve,
 )
 from tests.utility.own_classes import Dial, HalfOfTheOld, NoisyTotal, SetCounts
 
@@ -34,6 +37,28 @@ def dial(*omissions: Omission, runs: int = 100) -> Comparison:
     """Compare set errors with a baseline of 100 give or take 1."""
     column = Column.from_counts([1, 2], [100, 1], bounds=(1, 2))
     return compare(column, Dial(), Guarantee(1.0), *omissions, runs=runs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((ages, NoisyMean(), Guarantee(1.0), [PoissonSampling(0.5)]), "one after the other"),
+        ((ages, NoisyMean(), Guarantee(1.0), "poisson:0.5"), "one after the other"),
+        ((ages, NoisyMean(), Guarantee(1.0), PoissonSampling), "one after the other"),
+        ((ages, "mean", Guarantee(1.0)), "Expected a mechanism"),
+        ((ages, NoisyMean, Guarantee(1.0)), "Expected a mechanism"),
+        ((ages, NoisyMean(), 1.0), "guarantee"),
+        ((ages, NoisyMean(), Guarantee(1e14)), "protects nobody"),
+    ],
+)
+def test_what_is_no_question_is_a_sentence(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        compare(*arguments)
+    if "one after" in message:
+        with pytest.raises(InvalidInput, match=message):
+            best(ages, NoisyMean(), Guarantee(1.0), [arguments[3]])
+        with pytest.raises(InvalidInput, match=message):
+            solve(ages, NoisyMean(), 1.0, arguments[3])
 
 
 def test_the_first_row_is_without_omission_and_the_others_follow_in_order() -> None:

@@ -3,8 +3,6 @@
 The first argument of each is what `choosing.choose` makes of the options that all three share.
 """
 
-import json as json_format
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,8 @@ import typer
 from omit.cli import clustering as options
 from omit.cli.choosing import Chosen
 from omit.cli.comparisons import as_json, known_truth, show, write_report
-from omit.cli.options import Json
+from omit.cli.options import PUBLISHED_RUNS, Json, runs_asked_for
+from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
 from omit.cli.writing import require_writable
 
@@ -33,7 +32,6 @@ DEFAULT_OMISSIONS = (
     "outlier-score:0.1,0.3",
     "outlier-score:0.5,0.6",
 )
-PUBLISHED_RUNS = "paper"
 
 Epsilon = Annotated[float, typer.Option(help="Epsilon of the release.")]
 SampledFrom = Annotated[
@@ -94,7 +92,7 @@ def compare(
         require_writable(file)
     texts = omit if omit is not None else _default_omissions(chosen.neighbours, data.size)
     omissions = [parse_omission(text, data.size) for text in texts]
-    checked_seed = int(_validate.epsilon(seed, "seed"))
+    checked_seed = _validate.seed(seed)
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
         for each in chosen.mechanisms:
@@ -117,7 +115,7 @@ def compare(
             )
             advance()
     if json:
-        typer.echo(json_format.dumps(as_json(comparisons), allow_nan=False))
+        print_json(as_json(comparisons))
     else:
         show(comparisons)
     if file is not None:
@@ -186,7 +184,7 @@ def solve(
     json: Json = False,
 ) -> None:
     """Which epsilon reaches a wanted error?"""
-    from omit._decimals import show_number
+    from omit._decimals import promised
     from omit.omissions.by_name import parse_omission
     from omit.utility.compare import WARNING, private_notes
     from omit.utility.search import solve as find_epsilon
@@ -212,7 +210,7 @@ def solve(
             typer.echo(
                 f"{each} of {data.name} after {omission}: "
                 f"{'' if each.private else 'noise as if for '}epsilon = "
-                f"{show_number(guarantee.epsilon)} reaches an expected error of "
+                f"{promised(guarantee.epsilon)} reaches an expected error of "
                 f"{reached.value:.6g} {reached.unit} ({reached.method})."
             )
     if json:
@@ -233,8 +231,7 @@ def _solution(
     """Return what `omit solve` found, for programs."""
     return {
         "low": reached.low,
-        # One run has no upper end, and JSON no infinity.
-        "high": reached.high if math.isfinite(reached.high) else None,
+        "high": reached.high,
         "reason": reached.reason,
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
@@ -252,7 +249,7 @@ def _solution(
 def _print_json(answers: "Sequence[dict[str, Any]]") -> None:
     """Print one object, or a list of them if several mechanisms were asked for."""
     content = answers[0] if len(answers) == 1 else answers
-    typer.echo(json_format.dumps(content, allow_nan=False))
+    print_json(content)
 
 
 def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
@@ -270,11 +267,5 @@ def _default_omissions(neighbours: str, size: int) -> "Sequence[str]":
 
 def _runs(text: str, mechanism: "Mechanism | Clustering") -> int:
     """Return how many runs are asked for: a number, or as many as the paper made."""
-    from omit.errors import InvalidInput
-
-    if text == PUBLISHED_RUNS:
-        return mechanism.published_runs
-    try:
-        return int(text)
-    except ValueError as error:
-        raise InvalidInput(f"Expected runs={text!r} to be a whole number or paper.") from error
+    runs = runs_asked_for(text)
+    return mechanism.published_runs if runs is None else runs

@@ -99,9 +99,12 @@ def choose(
     InvalidInput
         If something is unknown, missing, or does not go together.
     """
-    if statistic in CLUSTERINGS:
-        from omit.errors import InvalidInput
+    from omit.errors import InvalidInput
 
+    for name, value in {"column": column, "table": table, "source": source}.items():
+        if value is not None and not value.strip():
+            raise InvalidInput(f"Expected {name}={value!r} to be a name.")
+    if statistic in CLUSTERINGS:
         if metric is not None:
             raise InvalidInput(
                 f"Expected --metric for means and quantiles only; {statistic} is judged by "

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 CLUSTERINGS = ("kmeans", "kmedian")
 
+# Far beyond all use, and still no matter of days or of all the memory.
+MOST_CLUSTERS = 1_000
+MOST_ITERATIONS = 1_000
+MOST_CANDIDATES = 10_000
+
 _PANEL = "Clusterings"
 
 K = Annotated[
@@ -67,11 +72,15 @@ def clustering(
     statistic: str, k: int | None, iterations: int, budget: str, start: str, candidates: int
 ) -> "Clustering":
     """Return the clustering that the options describe."""
+    from omit import _validate
     from omit.mechanisms.kmeans import DPLloyd
     from omit.mechanisms.kmedian import PrivateKMedian
 
+    count = None if k is None else _validate.positive_integer("k", k, most=MOST_CLUSTERS)
+    iterations = _validate.positive_integer("iterations", iterations, most=MOST_ITERATIONS)
+    candidates = _validate.positive_integer("candidates", candidates, most=MOST_CANDIDATES)
     # Any text is handed on: the mechanisms refuse what they do not know.
     if statistic == "kmeans":
         chosen: Any = {"iterations": iterations, "budget": budget, "start": start}
-        return DPLloyd(5 if k is None else k, **chosen)
-    return PrivateKMedian(4 if k is None else k, candidates)
+        return DPLloyd(5 if count is None else count, **chosen)
+    return PrivateKMedian(4 if count is None else count, candidates)

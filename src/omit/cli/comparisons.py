@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from omit.cli.printing import print_table
 from omit.cli.progress import progress_bar
-from omit.cli.writing import write_whole
+from omit.report.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +52,6 @@ def show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> Non
     from omit.utility.compare import NUMERIC, table_cells, table_headings
 
     console = Console(highlight=False, markup=False)
-    # A cut table is worse than a long line.
-    console.width = max(console.width, 160)
     for comparison in comparisons:
         title = f"{comparison.mechanism} of {comparison.data.name}, {comparison.baseline.metric}"
         table = Table(title=title, title_justify="left", box=None, title_style="bold", expand=False)
@@ -61,7 +60,7 @@ def show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> Non
             table.add_column(heading, justify="right" if right else "left", no_wrap=True)
         for cells in table_cells(comparison.rows):
             table.add_row(*cells)
-        console.print(table)
+        print_table(console, table)
         console.print(verdict or comparison.verdict, style="bold", soft_wrap=True)
         console.print()
     for note in dict.fromkeys(note for each in comparisons for note in each.notes):

@@ -8,7 +8,8 @@ import typer
 
 from omit.cli.options import Json, Source, TableName
 from omit.cli.progress import progress_bar
-from omit.cli.writing import require_writable, write_whole
+from omit.cli.writing import require_writable
+from omit.report.files import write_whole
 
 if TYPE_CHECKING:
     from omit.disclosure.assessment import Assessment

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +18,11 @@ from omit.cli import accuracy, curve, disclose, figure, partition, privacy, repr
 from omit.cli.bounds import join_bounds
 from omit.cli.choosing import choose
 from omit.cli.combined import combined
+from omit.cli.printing import complain, give_up_output, speak_any_encoding
 from omit.errors import OmitError, StudyInterrupted
+
+# What every mistyped option or command is.
+_Usage: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     name="omit",
@@ -60,14 +69,75 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake in the input is one sentence and exit code 2."""
+    speak_any_encoding()
+    with _noticing_interruptions() as interrupted:
+        try:
+            words = join_bounds(sys.argv[1:] if arguments is None else arguments)
+            code = app(args=words, prog_name="omit", standalone_mode=False)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except SystemExit as end:
+            if not isinstance(end.__context__, BrokenPipeError):
+                raise
+            code = _told(end.__context__, False)
+        except (Exception, KeyboardInterrupt) as error:
+            code = _told(error, bool(interrupted))
+    sys.exit(code)
+
+
+def _told(error: BaseException, interrupted: bool) -> int:
+    """Say in one sentence what happened and return the exit code; raise what is a mistake here."""
+    if isinstance(error, StudyInterrupted):
+        complain(str(error))
+        return 130
+    # Libraries that notice an interruption raise errors of their own.
+    if interrupted or isinstance(error, KeyboardInterrupt):
+        complain("Interrupted.")
+        return 130
+    if isinstance(error, OmitError):
+        complain(f"Error: {error}")
+        return 2
+    if isinstance(error, _Usage):
+        context = getattr(error, "ctx", None)
+        if type(error).__name__ != "NoArgsIsHelpError":  # has shown the help
+            place = "omit" if context is None else context.command_path
+            said = error.format_message().rstrip(".")
+            complain(f"Error: {said}; {place} --help shows what there is.")
+        return 2
+    if isinstance(error, BrokenPipeError):
+        give_up_output()  # whoever was reading has seen enough
+        return 130
+    if isinstance(error, OSError):
+        what = "Cannot write the answer"
+        if error.filename is None:
+            give_up_output()
+        else:
+            what = f"Cannot use {os.fsdecode(error.filename)}"
+        complain(f"Error: {what}: {error.strerror or error}.")
+        return 2
+    if isinstance(error, MemoryError):
+        complain("Error: This needs more memory than there is; ask for less at a time.")
+        return 2
+    raise error
+
+
+@contextmanager
+def _noticing_interruptions() -> Iterator[list[int]]:
+    """Give a list that has an entry as soon as somebody interrupts."""
+    noticed: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        noticed.append(number)
+        signal.default_int_handler(number, frame)
+
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield noticed
+        return
+    signal.signal(signal.SIGINT, interrupt)
     try:
-        app(args=join_bounds(sys.argv[1:] if arguments is None else arguments))
-    except StudyInterrupted as error:
-        typer.echo(str(error), err=True)
-        sys.exit(130)
-    except OmitError as error:
-        typer.echo(f"Error: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
-        sys.exit(130)
+        yield noticed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

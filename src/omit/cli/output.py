@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP
+from decimal import ROUND_DOWN
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
-from omit._decimals import show_number
+from omit._decimals import promised, rounded_down, rounded_up, usable
+from omit.cli.printing import print_json, print_table
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.by_name import OMISSIONS
@@ -56,7 +55,7 @@ class Answer:
             **_as_json(result),
             "neighbours": str(each.neighbours),
         }
-        lines = [f"mechanism   {each}{_times(releases)}"]
+        lines = [f"mechanism   {_needed(each)}{_times(releases)}"]
         if isinstance(result, NoGuarantee):
             return cls(content, str(omission), [*lines, f"release     {result}"])
         lines.append(f"release     {result}{_for_person(rows_per_person)}")
@@ -110,7 +109,7 @@ class Answer:
     def show(self, as_json: bool) -> None:
         """Print the answer."""
         if as_json:
-            typer.echo(json.dumps(self.content, allow_nan=False))
+            print_json(self.content)
             return
         console = Console(highlight=False, markup=False, soft_wrap=True)
         console.print(self.title, style="bold")
@@ -124,7 +123,7 @@ class Answer:
             for row in self.rows:
                 table.add_row(*row)
             console.print()
-            console.print(table)
+            print_table(console, table)
 
 
 def show_pair(
@@ -153,10 +152,10 @@ def show_pair(
         content["lower_bound"] = floor
         bounds = {**bounds, "lower bound": floor}
     lines = [
-        f"mechanism   {Guarantee(epsilon, delta)}",
-        f"this pair   epsilon = {_at_most(leading.epsilon)}, "
-        f"delta = {_at_most(leading.delta)} (presence {_at_most(leading.presence)}, "
-        f"absence {_at_most(leading.absence)})",
+        f"mechanism   {_needed(Guarantee(epsilon, delta))}",
+        f"this pair   epsilon = {promised(leading.epsilon)}, "
+        f"delta = {promised(leading.delta)} (presence {promised(leading.presence)}, "
+        f"absence {promised(leading.absence)})",
         "            the loss of one pair of databases is not a guarantee for all of them",
     ]
     title = "one pair of databases"
@@ -198,15 +197,11 @@ def _bound_rows(bounds: Mapping[str, float]) -> list[tuple[str, str, str]]:
     return [
         (
             name,
-            show_number(value, ROUND_DOWN) if name == "lower bound" else _at_most(value),
+            usable(value) if name == "lower bound" else promised(value),
             REMARKS.get(name, ""),
         )
         for name, value in bounds.items()
     ]
-
-
-def _at_most(value: float) -> str:
-    return show_number(value, ROUND_UP)
 
 
 def _needed(base: Guarantee | NoNoiseNeeded) -> str:
@@ -223,11 +218,17 @@ def _for_person(rows: int) -> str:
 
 
 def _verdict(before: float, after: float) -> str:
-    if after < before:
-        return f"privacy is amplified: epsilon {before:.4g} becomes {after:.4g}"
+    """Say what became of epsilon, in numbers for which that holds and that show it."""
+    if after == before:
+        return "privacy is unchanged"
     if after > before:
-        return f"privacy is lost: epsilon {before:.4g} becomes {after:.4g}"
-    return "privacy is unchanged"
+        change = f"epsilon {rounded_down(before)} becomes {rounded_up(after)}"
+        return f"privacy is lost: {change}"
+    for digits in (4, 10, 17):
+        shown = rounded_down(before, digits), rounded_up(after, digits)
+        if float(shown[1]) < float(shown[0]):
+            break
+    return f"privacy is amplified: epsilon {shown[0]} becomes {shown[1]}"
 
 
 def _narrowing(declared: tuple[float, float], left: tuple[float, float]) -> str:
@@ -241,7 +242,9 @@ def _narrowing(declared: tuple[float, float], left: tuple[float, float]) -> str:
 
 def _saving(target: float, base: float) -> str:
     if base > target:
-        return f"noise may be saved: epsilon {base / target:.4g} times as large as without omission"
+        factor = rounded_down(base / target)
+        return f"noise may be saved: epsilon {factor} times as large as without omission"
     if base < target:
-        return f"more noise is needed: epsilon {base / target:.4g} times that without omission"
+        factor = rounded_down(base / target)
+        return f"more noise is needed: epsilon {factor} times that without omission"
     return "neither less nor more noise than without omission"

@@ -119,7 +119,7 @@ def _bound(
     from omit.guarantee import Guarantee, Statement
     from omit.omissions.sample import Sample
 
-    each = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    each = Guarantee(epsilon, delta, _relation(neighbours, omission))
     count = _validate.positive_integer("releases", releases)
     rows = _validate.positive_integer("rows_per_person", rows_per_person)
     result = Sample(omission).charge(each, times=count).stated()
@@ -142,7 +142,7 @@ def _calibrate(
     from omit.cli.output import Answer
     from omit.guarantee import Guarantee
 
-    target = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    target = Guarantee(epsilon, delta, _relation(neighbours, omission))
     count = _validate.positive_integer("releases", releases)
     rows = _validate.positive_integer("rows_per_person", rows_per_person)
     found = omission.candidates(target.per_row(rows))
@@ -150,6 +150,11 @@ def _calibrate(
         base.per_statistic(count) if isinstance(base, Guarantee) else base for base in found
     )
     Answer.of_calibration(omission, target, each, count, rows_per_person).show(json)
+
+
+def _relation(neighbours: str | None, omission: "Omission") -> str:
+    """Return the relation that is asked for, or the one that the omission is defined for."""
+    return str(omission.relations[0]) if neighbours is None else neighbours
 
 
 def independent(

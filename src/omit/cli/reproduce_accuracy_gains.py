@@ -22,7 +22,7 @@ def accuracy_gains(
     from omit.report.accuracy_gains import exhibits, notes
     from omit.report.reproduction import every_verdict, write_reproduction
 
-    runs = _validate.positive_integer("runs", runs)
+    runs = _validate.runs(runs)
     if runs < 10:
         raise InvalidInput(f"Expected runs={runs} of at least 10: fewer draws have no shape.")
     require_writable(output / "index.html")

@@ -24,7 +24,7 @@ def disclosure_control(
     from omit.report.disclosure_control import exhibits, notes
     from omit.report.reproduction import every_verdict, write_reproduction
 
-    runs = _validate.positive_integer("runs", runs)
+    runs = _validate.runs(runs)
     require_writable(output / "index.html")
     start = time.perf_counter()
     with progress_bar("reproducing", STEPS) as advance:

@@ -2,14 +2,19 @@
 
 import json as json_format
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omit.cli.options import runs_asked_for
+from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar, study_progress
-from omit.cli.writing import require_writable, write_whole
+from omit.cli.writing import require_writable
+from omit.errors import InvalidInput
+from omit.report.files import one_at_a_time, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +58,7 @@ def omitting_records(
     from omit.study.store import read_store
 
     chosen = figures(figure)
-    wanted = cells(chosen, exact=exact, runs=_runs(runs))
+    wanted = cells(chosen, exact=exact, runs=runs_asked_for(runs))
     _require_data(chosen)
     folder = output or _folder(figure)
     require_writable(folder / "index.html")
@@ -68,15 +73,13 @@ def omitting_records(
     with progress_bar("drawing", len(shown), not json) as advance:
         index = write_reproduction(folder, PAPER, shown, verdicts, notes, advance)
     if json:
-        typer.echo(
-            json_format.dumps(
-                {
-                    "index": str(index),
-                    "cells": len(wanted),
-                    "seconds": sum(seconds for seconds, _ in spent),
-                    "verdicts": [vars(each) for each in verdicts],
-                }
-            )
+        print_json(
+            {
+                "index": str(index),
+                "cells": len(wanted),
+                "seconds": sum(seconds for seconds, _ in spent),
+                "verdicts": [vars(each) for each in verdicts],
+            }
         )
         return
     for each in verdicts:
@@ -96,35 +99,37 @@ def _wall_time(
 ) -> list[tuple[float, int]]:
     """Return wall time and new cells of all finished runs of this study, and remember this one's.
 
-    A run that only reads what is there does not count.
+    A run that only reads what is there does not count. The times are for a note on the page: a file
+    of them that is damaged or cannot be written does not keep anybody from the results.
     """
-    file = store / "wall-times.json"
-    known: dict[str, list[tuple[float, int]]] = {}
-    if file.is_file():
-        known = json_format.loads(file.read_text(encoding="utf-8"))
     study = sha256("".join(sorted(cell.identity for cell in wanted)).encode()).hexdigest()
-    if computed:
-        known[study] = [*known.get(study, []), (seconds, computed)]
-        text = json_format.dumps(known)
+    file = store / "wall-times.json"
+    if not computed:
+        return _known_times(file).get(study, [])
+    spent = [(seconds, computed)]
+    with suppress(InvalidInput, OSError), one_at_a_time(store):
+        known = _known_times(file)
+        spent = [*known.get(study, []), (seconds, computed)]
+        text = json_format.dumps({**known, study: spent})
         write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
-    return known.get(study, [])
+    return spent
 
 
-def _runs(text: str) -> int | None:
-    from omit import _validate
-    from omit.errors import InvalidInput
-
-    if text == "paper":
-        return None
-    if not text.removeprefix("-").isdecimal():
-        raise InvalidInput(f"Expected runs={text!r} to be a whole number or paper.")
-    return _validate.positive_integer("runs", int(text))
+def _known_times(file: Path) -> dict[str, list[tuple[float, int]]]:
+    """Return the wall times in a file, as far as it has any."""
+    try:
+        content = json_format.loads(file.read_text(encoding="utf-8"))
+        return {
+            study: [(float(seconds), int(cells)) for seconds, cells in runs]
+            for study, runs in content.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        return {}
 
 
 def _require_data(chosen: "Sequence[Figure]") -> None:
     """Refuse before anything is computed if a data set is not in reach."""
     from omit.data.registry import dataset
-    from omit.errors import InvalidInput
     from omit.papers.omitting_records.figures import FIGURES, needed_data
 
     for name in needed_data(chosen):

@@ -1,12 +1,12 @@
 """`omit verify`: repeat the checks of the theorems, with a progress bar, stoppable at any time."""
 
-import json as json_format
 import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from omit.cli.options import Json
+from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def mixture(
     outcomes: list[Outcome] = []
     interrupted = False
     try:
-        for check in checks(seed, _validate.positive_integer("cases", cases)):
+        for check in checks(_validate.seed(seed), _validate.positive_integer("cases", cases)):
             with progress_bar(check.claim, check.count) as advance:
                 outcomes.append(run(check, advance))
     except KeyboardInterrupt:
@@ -102,9 +102,11 @@ def _show_theorem_5_4(found: "Verification", cells: int, holds: bool, json: bool
 
     from rich.console import Console
 
+    from omit._decimals import rounded_up, show_number
+
     if json:
         content = {"claimed_cells": cells, "cells": found.cells, "holds": holds, **asdict(found)}
-        typer.echo(json_format.dumps(content))
+        print_json(content)
         return
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"Theorem 5.4 on {found.cells:,} of {cells:,} cells (ε, m, M)", style="bold")
@@ -118,8 +120,9 @@ def _show_theorem_5_4(found: "Verification", cells: int, holds: bool, json: bool
             ("above", part.above, part.where_above),
             ("below", part.below, part.where_below),
         ):
-            place = "({:g}, {:g}, {:g})".format(*cell)
-            console.print(f"    found at most {value:8.1e} {direction} the claim, at {place}")
+            place = ", ".join(map(show_number, cell))
+            most = rounded_up(value, 2)
+            console.print(f"    found at most {most:>8} {direction} the claim, at ({place})")
     if holds:
         console.print(
             "The published formula holds on them: nothing found exceeds it by more than rounding."
@@ -133,14 +136,17 @@ def _show_mixture(outcomes: "list[Outcome]", json: bool) -> None:
 
     from rich.console import Console
 
+    from omit._decimals import rounded_up
+
     if json:
-        typer.echo(json_format.dumps({"checks": [asdict(outcome) for outcome in outcomes]}))
+        print_json({"checks": [asdict(outcome) for outcome in outcomes]})
         return
     console = Console(highlight=False, soft_wrap=True)
     for outcome in outcomes:
         verdict = "holds" if outcome.holds else "[bold red]FAILS[/]"
         console.print(f"{verdict}  {outcome.claim}")
+        most = rounded_up(outcome.violation, 2)
         console.print(
-            f"       {outcome.count:,} cases, found at most {outcome.violation:.1e} beyond the "
+            f"       {outcome.count:,} cases, found at most {most} beyond the "
             f"claim, largest ratio to it {outcome.closest_ratio:.6f}"
         )

@@ -1,16 +1,15 @@
-"""Writing a file whole or not at all."""
+"""Where a command may write, and writing figures there."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from omit.errors import InvalidInput
+from omit.report.files import save_figure, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,33 +23,17 @@ def require_writable(output: Path) -> None:
     Raises
     ------
     InvalidInput
-        If it is a folder, or below a file.
+        If it is a folder, or below a file, or has a name that cannot be.
     """
-    if output.is_dir():
-        raise InvalidInput(f"Cannot write {output}: it is a folder; name a file in it.")
-    existing = next(parent for parent in output.absolute().parents if parent.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InvalidInput(f"Cannot write {output}: {existing} is not a folder to write to.")
-
-
-def write_whole(output: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `output`, and put it in place when it is finished.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be written; what was there before stays.
-    """
-    unfinished = output.with_name(f".unfinished-{output.name}")
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write(unfinished)
-        unfinished.replace(output)
+        if output.is_dir():
+            raise InvalidInput(f"Cannot write {output}: it is a folder; name a file in it.")
+        existing = next(parent for parent in output.absolute().parents if parent.exists())
+        usable = existing.is_dir() and os.access(existing, os.W_OK)
     except OSError as error:
         raise InvalidInput(f"Cannot write {output}: {error.strerror}.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+    if not usable:
+        raise InvalidInput(f"Cannot write {output}: {existing} is not a folder to write to.")
 
 
 def require_figure(output: Path) -> None:
@@ -74,5 +57,5 @@ def write_figure(output: Path, figure: Figure) -> None:
     InvalidInput
         If the file cannot be written; what was there before stays.
     """
-    write_whole(output, lambda file: figure.savefig(file, dpi=160))
+    write_whole(output, lambda file: save_figure(figure, file, dpi=160))
     typer.echo(f"Wrote {output}.")

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from omit._decimals import rounded_up
+from omit._decimals import promised, rounded_up
 from omit.disclosure.measures import Disclosure, Measures
 from omit.disclosure.mechanism import NO_DELTA, CellErrors, LeastDelta, TableMechanism
 from omit.disclosure.swapping import Swapping
@@ -86,7 +86,7 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Return the row for people, in the order of `HEADINGS`."""
         if isinstance(self.guarantee, Guarantee):
-            pair = (f"{self.guarantee.epsilon:g}", rounded_up(self.guarantee.delta, 3))
+            pair = (promised(self.guarantee.epsilon), rounded_up(self.guarantee.delta, 3))
         elif self.least_delta is not None:
             pair = ("any", f"≥ {self.least_delta}")
         else:  # 1, or next to 1 and rounded up; only of swapping is it not always known
@@ -163,8 +163,8 @@ class Assessment:
         rest = [row for row in self.rows if not isinstance(row.guarantee, Guarantee)]
         best = min(private, key=lambda row: row.measures.absolute)
         said = (
-            f"At epsilon = {self.epsilon:g} the {best.mechanism} has the smallest expected error "
-            f"among those with a guarantee: {best.measures.absolute:,.1f} over "
+            f"At epsilon = {promised(self.epsilon)} the {best.mechanism} has the smallest expected "
+            f"error among those with a guarantee: {best.measures.absolute:,.1f} over "
             f"{self.table.cells:,} cells."
         )
         for delta, names in self._weak().items():

@@ -23,13 +23,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from decimal import ROUND_UP
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._decimals import rounded_up, show_number
+from omit._decimals import promised, rounded_up
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix, raised
 from omit.data.casting import show_records
 from omit.data.column import Column
@@ -155,7 +154,7 @@ class Omission(ABC):
         if np.isnan(epsilon):
             raise Unattainable(self._why_unattainable(target))
         if np.isinf(epsilon):
-            reached = show_number(target.epsilon, ROUND_UP)
+            reached = promised(target.epsilon)
             return (NoNoiseNeeded(f"{self} reaches epsilon = {reached} whatever is computed."),)
         epsilon = largest_not_above(self._epsilon_not_below, epsilon, target.epsilon)
         if not target.delta:
@@ -269,8 +268,7 @@ class Omission(ABC):
         if target.delta >= factor:
             return NoNoiseNeeded(
                 f"with {self}, a release without any noise already has "
-                f"delta <= {rounded_up(factor)} at epsilon = "
-                f"{show_number(target.epsilon, ROUND_UP)}."
+                f"delta <= {rounded_up(factor)} at epsilon = {promised(target.epsilon)}."
             )
 
         def delta_after(delta: float) -> float:
@@ -314,6 +312,6 @@ class Omission(ABC):
     def _why_unattainable(self, target: Guarantee) -> str:
         floor = float(self.epsilon_after(0.0))
         return (
-            f"{self} costs epsilon = {show_number(floor)} even if the mechanism ignores its input, "
-            f"so epsilon = {show_number(target.epsilon)} cannot be reached by adding noise."
+            f"{self} costs epsilon = {promised(floor)} even if the mechanism ignores its input, "
+            f"so epsilon = {promised(target.epsilon)} cannot be reached by adding noise."
         )

@@ -19,12 +19,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from omit import _validate
 from omit._numeric import expm1_ratio, log_mix
+from omit._validate import shown
 from omit.errors import InvalidInput
 from omit.omissions.subset_program import Subset, SubsetProgram, in_order
 
 Assignment: TypeAlias = Mapping[Any, Any]
 
 _SUM_TOLERANCE = 1e-9
+# How many pairs of subsets are compared to find the nearest ones, in some seconds.
+_LARGEST_SEARCH = 1_000_000
 
 
 class PairLoss(NamedTuple):
@@ -150,8 +153,8 @@ class SubsetPair:
         gap = self.support_gap()
         if gap is not None:
             raise InvalidInput(
-                f"Theorem 5.3 needs the support condition, which fails at the subset {list(gap)}; "
-                "Theorem B.6 and the exact linear program do without it."
+                "Theorem 5.3 needs the support condition, which fails at the subset "
+                f"{shown(list(gap))}; Theorem B.6 and the exact linear program do without it."
             )
         identity = {subset: subset for subset in self.without}
         return self.theorem_b_6(epsilon, delta, identity, identity)
@@ -186,6 +189,8 @@ class SubsetPair:
         reachable = self._reachable()
         forward = _assignment("from_without", from_without, self.without, reachable)
         backward = _assignment("from_with", from_with, reachable, self.without)
+        steps = max(distance(*pair) for pairs in (forward, backward) for pair in pairs.items())
+        _closed_form_epsilon(epsilon, steps + 1)
         growth = math.exp(epsilon)
         # For each target: the weight pulled onto it, and the delta of pulling it there.
         pulled: dict[Subset, float] = {}
@@ -279,10 +284,13 @@ class SubsetPair:
         return found
 
 
-def _closed_form_epsilon(epsilon: float) -> float:
-    """Return an epsilon whose exponential exists."""
-    if _validate.epsilon(epsilon) > 700:
-        raise InvalidInput(f"Expected epsilon={epsilon:g} to be at most 700 for a closed form.")
+def _closed_form_epsilon(epsilon: float, steps: int = 1) -> float:
+    """Return an epsilon whose exponential exists, also for so many steps."""
+    if _validate.epsilon(epsilon) * steps > 700:
+        most = 700 / steps
+        raise InvalidInput(
+            f"Expected epsilon={epsilon:g} to be at most {most:g} for a closed form."
+        )
     return epsilon
 
 
@@ -305,9 +313,11 @@ def _distribution(name: str, given: Mapping[Any, float], whole: Subset) -> dict[
     distribution: dict[Subset, float] = {}
     for kept, weight in given.items():
         subset = in_order(kept)
-        probability = _validate.probability(f"{name}[{list(subset)}]", weight)
-        if Counter(subset) - available:
-            raise InvalidInput(f"Expected {name}[{list(subset)}] to be a part of {list(whole)}.")
+        probability = _validate.probability(f"{name}[{shown(list(subset))}]", weight)
+        if any(count > available[record] for record, count in Counter(subset).items()):
+            raise InvalidInput(
+                f"Expected {name}[{shown(list(subset))}] to be a part of {shown(list(whole))}."
+            )
         if probability:
             distribution[subset] = distribution.get(subset, 0.0) + probability
     total = math.fsum(distribution.values())
@@ -320,12 +330,20 @@ def _assignment(
     name: str, given: Assignment | None, domain: Iterable[Subset], image: Iterable[Subset]
 ) -> dict[Subset, Subset]:
     """Return a checked assignment, by default to the nearest subset of the image."""
-    targets = list(image)
+    targets = dict.fromkeys(image)
     if given is None:
-        return {
+        apart = [subset for subset in domain if subset not in targets]
+        if len(apart) * len(targets) > _LARGEST_SEARCH:
+            raise InvalidInput(
+                f"Expected {name} for {len(apart):,} subsets that are not possible on the other "
+                f"side: looking for the nearest of {len(targets):,} goes up to "
+                f"{_LARGEST_SEARCH:,} pairs."
+            )
+        nearest = {
             subset: min(targets, key=lambda target: (distance(subset, target), repr(target)))
-            for subset in domain
+            for subset in apart
         }
+        return {subset: nearest.get(subset, subset) for subset in domain}
     ordered = {in_order(subset): in_order(target) for subset, target in given.items()}
     assigned: dict[Subset, Subset] = {}
     for subset in domain:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omit._decimals import promised
 from omit._numeric import FloatArray
 from omit.data.column import Column
 from omit.papers.accuracy_gains import (
@@ -124,7 +125,7 @@ def _draw_over_rates(
         axes.plot(
             100 * rates,
             curve(epsilon, rates),
-            label=f"ε = {epsilon:g}",
+            label=f"ε = {promised(epsilon)}",
             color=_SHADES[index],
             linestyle=_STYLES[index],
         )
@@ -176,7 +177,7 @@ def ratio_figure(sampled: SampledMedians) -> Figure:
     for axes, epsilon in zip(panels, VIOLIN_EPSILONS, strict=True):
         groups = [sampled.ratios[epsilon, size] for size in VIOLIN_SIZES]
         violins(axes, groups, [f"n = {size:,}" for size in VIOLIN_SIZES], 1.0)
-        axes.set_title(f"ε = {epsilon:g}", fontsize=10)
+        axes.set_title(f"ε = {promised(epsilon)}", fontsize=10)
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("smooth sensitivity of the sample\n÷ that of the population")
     return figure
@@ -189,7 +190,7 @@ def noise_figure(sampled: SampledMedians) -> Figure:
     for axes, epsilon in zip(panels, VIOLIN_EPSILONS, strict=True):
         groups = [sampled.noise[epsilon, size] for size in sizes]
         violins(axes, groups, ["all", *(f"n = {size:,}" for size in VIOLIN_SIZES)], 0.0)
-        axes.set_title(f"ε = {epsilon:g}", fontsize=10)
+        axes.set_title(f"ε = {promised(epsilon)}", fontsize=10)
     panels[0].set_ylabel("noise added to the median")
     return figure
 
@@ -237,7 +238,7 @@ def draw_errors(axes: Axes, found: GainMap) -> None:
             linestyle=style,
             marker=_MARKERS[index],
             markersize=4,
-            label=f"ε = {epsilon:g}",
+            label=f"ε = {promised(epsilon)}",
         )
         axes.fill_between(
             rates, np.log(found.low[index]), np.log(found.high[index]), color=color, alpha=0.2
@@ -267,7 +268,7 @@ def bounds_figure(by_bounds: Mapping[str, GainMap], epsilon: float) -> Figure:
             label=name,
         )
     axes.set(xlabel="sampling rate, %", xlim=(0, 101))
-    axes.set_ylabel(f"ln of the mean squared error at ε = {epsilon:g}")
+    axes.set_ylabel(f"ln of the mean squared error at ε = {promised(epsilon)}")
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
     return figure

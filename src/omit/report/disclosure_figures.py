@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from omit._decimals import promised
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -27,7 +29,9 @@ def errors_and_fairness(found: pd.DataFrame) -> Figure:
             axes = panels[row][column]
             part = found[found["method"] == method]
             for place, (epsilon, line) in enumerate(part.groupby("epsilon")):
-                name = "original" if epsilon == math.inf else f"randomised, ε = {epsilon:g}"
+                name = "original"
+                if epsilon < math.inf:
+                    name = f"randomised, ε = {promised(epsilon)}"
                 _line(axes, line["parameter"], line[measure], place, name)
             axes.set_xlabel(axis)
             axes.set_ylabel("expected absolute error" if row == 0 else "fairness α, records")

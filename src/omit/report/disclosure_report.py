@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omit._decimals import promised
 from omit.disclosure.assessment import HEADINGS, WARNING, Assessment, Row
 from omit.guarantee import REPLACE, NoGuarantee
 from omit.report.disclosure_tasks import learnt, two_groups
@@ -35,8 +36,8 @@ def disclosure_report(assessment: Assessment) -> str:
         "absolute biases. Fairness α: the largest less the smallest bias of a cell. Unique "
         "matches: records that are alone in their cell and are shown alone.</p>",
         f"<figure>{svg(error_figure(assessment))}<figcaption>Bars without hatching have the "
-        f"guarantee ε = {assessment.epsilon:g}, δ = {assessment.delta:g} or a better one."
-        "</figcaption></figure>",
+        f"guarantee ε = {promised(assessment.epsilon)}, δ = {promised(assessment.delta)} or a "
+        "better one.</figcaption></figure>",
         _guarantees(assessment),
         f"<h2>Who bears the error: {escape(assessment.group)}</h2>",
         _groups(assessment),
@@ -51,7 +52,7 @@ def disclosure_report(assessment: Assessment) -> str:
         + "".join(f"<li>{escape(note)}</li>" for note in assessment.notes if note != WARNING)
         + f"<li>Two databases are neighbours if {escape(REPLACE.meaning)}.</li></ul>",
     ]
-    return page(f"omit: {names} at epsilon = {assessment.epsilon:g}", sections)
+    return page(f"omit: {names} at epsilon = {promised(assessment.epsilon)}", sections)
 
 
 def error_figure(assessment: Assessment) -> Figure:
@@ -75,7 +76,8 @@ def error_figure(assessment: Assessment) -> Figure:
     axes.margins(x=0.12)
     axes.set_xlabel("expected sum of absolute errors, records")
     axes.set_title(
-        f"ε = {assessment.epsilon:g}; dark: δ at most {assessment.delta:g}, hatched: not",
+        f"ε = {promised(assessment.epsilon)}; dark: δ at most {promised(assessment.delta)}, "
+        "hatched: not",
         fontsize=11,
     )
     for side in ("top", "right"):

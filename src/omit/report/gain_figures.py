@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omit._decimals import promised
 from omit.utility.gain_map import GainMap
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def draw_gains(axes: Axes, found: GainMap) -> None:
                     Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch="///", edgecolor="0.6")
                 )
     axes.set_xticks(range(len(found.sizes)), [_rate(found, size) for size in found.sizes])
-    axes.set_yticks(range(len(found.epsilons)), [f"{epsilon:g}" for epsilon in found.epsilons])
+    axes.set_yticks(range(len(found.epsilons)), [promised(epsilon) for epsilon in found.epsilons])
     axes.set_xlabel("sampling rate, % of records (odd sizes)")
     axes.set_ylabel("ε of the release")
     axes.set_title(

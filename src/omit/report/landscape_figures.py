@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omit._decimals import promised
 from omit._numeric import FloatArray
 from omit.omissions.outlier_score_bounds import mixture_epsilon
 from omit.utility.landscape import Landscape
@@ -31,7 +32,7 @@ def rate_figure(landscape: Landscape) -> Figure:
             rates,
             errors,
             linewidth=1.6,
-            label=f"ε = {epsilon:g}",
+            label=f"ε = {promised(epsilon)}",
             color=_SHADES[i % 4],
             linestyle=_STYLES[i % 4],
         )
@@ -99,7 +100,7 @@ def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatA
     above = np.ma.masked_where(m > M, bound)
     if above.min() < epsilon < above.max():
         axes.contour(m, M, above, levels=[epsilon], colors="#08306b", linewidths=1.8)
-    axes.set_title(f"ε = {epsilon:g}", fontsize=10)
+    axes.set_title(f"ε = {promised(epsilon)}", fontsize=10)
     axes.set_xlabel("m, smallest probability of deletion")
     axes.set_ylabel("M, largest probability of deletion")
     axes.set(xlim=extent[:2], ylim=extent[2:])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from omit._decimals import rounded_up
+from omit._decimals import promised, rounded_up
 from omit._numeric import FloatArray
 from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
 from omit.papers.omitting_records.figures import EPSILONS, PROBABILITIES, Figure, Subject
@@ -69,7 +69,9 @@ def _draw_sampling(axes: Axes, subject: Subject, rows: pd.DataFrame) -> None:
         plain = rows[(rows["kind"] == "none") & (rows["epsilon"] == epsilon)]["error"]
         rates = 100 * part["rate"].to_numpy()
         axes.fill_between(rates, part["low"], part["high"], color="0.85", linewidth=0)
-        axes.plot(rates, part["error"], linestyle=style, color=shade, label=f"ε = {epsilon:g}")
+        axes.plot(
+            rates, part["error"], linestyle=style, color=shade, label=f"ε = {promised(epsilon)}"
+        )
         axes.axhline(float(plain.iloc[0]), linestyle=style, color=shade, linewidth=0.7)
     if subject.statistic == "mean":
         axes.set_yscale("log")
@@ -105,7 +107,7 @@ def _suppression_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
             _draw_gains(axes, _grid(part, part["gain"]) * unit[0], sure == 1, decided * unit[0])
             if figure.noise_reduction:
                 _draw_unchanged(axes, epsilon, bound)
-            axes.set_title(f"ε = {epsilon:g}", fontsize=10)
+            axes.set_title(f"ε = {promised(epsilon)}", fontsize=10)
         under = f"\n{bound} bound" if figure.noise_reduction else "\nsame mechanism"
         panel[0].set_ylabel(f"{subject.mechanism}{under}\ngain, {unit[1]}\n\nM", fontsize=9)
     for axes in panels[-1]:

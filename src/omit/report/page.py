@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import omit
+from omit.report.files import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,6 +74,6 @@ def html_table(
 def svg(figure: Figure) -> str:
     """Return a figure as SVG to put into a page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    save_figure(figure, buffer, format="svg")
     text = buffer.getvalue()
     return text[text.index("<svg") :]

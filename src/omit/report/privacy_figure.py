@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omit._decimals import usable
 from omit._numeric import FloatArray
 from omit.omissions.outlier_score_bounds import (
     maximiser_l1,
@@ -62,7 +63,7 @@ def privacy_figure(epsilons: Sequence[float] = EPSILONS, resolution: int = 240) 
     # Below the diagonal the values beside it go on, so that areas run up to it.
     M = np.maximum(M, m + 0.25 / resolution)
     for column, epsilon in enumerate(epsilons):
-        axes[0, column].set_title(f"mechanism: ε = {epsilon:g}", fontsize=11)
+        axes[0, column].set_title(f"mechanism: ε = {usable(epsilon)}", fontsize=11)
         for row, bound in enumerate((published_epsilon, mixture_epsilon)):
             _draw_contours(axes[row, column], bound, epsilon, m, M)
         _draw_regions(axes[2, column], epsilon, m, M)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from omit.errors import InvalidInput
 from omit.papers.verdict import Paper, Verdict
+from omit.report.files import one_at_a_time, save_figure, unfinished_in
 from omit.report.page import html_table, page
 
 if TYPE_CHECKING:
@@ -96,9 +96,7 @@ def write_reproduction(
     index = folder / "index.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # In the folder itself, so that files are put in place by renaming them.
-        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder) as name:
-            unfinished = Path(name)
+        with unfinished_in(folder) as unfinished:
             (unfinished / index.name).write_text(
                 page(f"omit: {paper.title}", sections), encoding="utf-8"
             )
@@ -108,9 +106,10 @@ def write_reproduction(
                 if advance is not None:
                     advance()
             # An old page goes before the first of its files, the new one comes after its last.
-            index.unlink(missing_ok=True)
-            for file in (*shown, unfinished / index.name):
-                file.replace(folder / file.name)
+            with one_at_a_time(folder):
+                index.unlink(missing_ok=True)
+                for file in (*shown, unfinished / index.name):
+                    file.replace(folder / file.name)
     except OSError as error:
         raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
     return index
@@ -139,7 +138,7 @@ def _write_files(exhibit: Exhibit, folder: Path) -> list[Path]:
     picture = folder / f"{exhibit.name}.svg"
     # Drawn only now and not kept: a paper may have many figures.
     figure = exhibit.figure() if callable(exhibit.figure) else exhibit.figure
-    figure.savefig(picture, metadata={"Date": None})
+    save_figure(figure, picture)
     return [numbers, picture]
 
 

@@ -183,16 +183,27 @@ def on_cluster(address: str) -> Iterator[Cluster]:
         If it does not answer, has no workers, or workers with other versions.
     """
     distributed = _distributed()
+    # Dask finds out only when it connects, and then cannot close what it has opened.
+    if address.startswith(("tls:", "wss:")) and not _has_certificates():
+        raise InvalidInput(
+            f"The address {address} is encrypted and needs certificates, which Dask's "
+            "configuration (distributed.comm.tls) does not name; name them there, or use tcp://."
+        )
     with ExitStack() as held:
         held.enter_context(without_words_of("distributed"))
         try:
             client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
             raise InvalidInput(
                 f"Cannot reach a Dask scheduler at {address}; is it running, and is the address "
                 "right?"
             ) from error
         yield held.enter_context(_computing(client, address))
+
+
+def _has_certificates() -> bool:
+    security: Any = _distributed().Security()
+    return security.get_connection_args("client")["ssl_context"] is not None
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from omit._validate import shown
 from omit.errors import InvalidInput
 from omit.study.worker import Hand, Outcome
 
@@ -69,10 +70,10 @@ def workers_at(where: str) -> AbstractContextManager[Workers]:
         from omit.study.cluster import on_cluster
 
         return on_cluster(where)
-    raise InvalidInput(f"Expected {where!r} to be one of: {WAYS}.")
+    raise InvalidInput(f"Expected {shown(where)} to be one of: {WAYS}.")
 
 
 def _count(where: str, count: str) -> int:
-    if not (count.isascii() and count.isdecimal() and int(count) > 0):
-        raise InvalidInput(f"Expected {where!r} to end in a number of workers of at least 1.")
+    if not re.fullmatch("0*[1-9][0-9]{0,3}", count, re.ASCII):
+        raise InvalidInput(f"Expected {shown(where)} to end in a number of workers from 1 to 9999.")
     return int(count)

@@ -10,7 +10,7 @@ import numpy as np
 from omit import _validate
 from omit.data.column import Column
 from omit.data.points import Points
-from omit.errors import Unattainable
+from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import Guarantee, require_guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
@@ -21,6 +21,7 @@ from omit.utility.comparison import NOT_PRIVATE, WARNING, Comparison, Row, Stand
 from omit.utility.comparison_table import NUMERIC, interval, table_cells, table_headings
 from omit.utility.error import Error
 from omit.utility.expected import (
+    NO_PROTECTION,
     Method,
     base_guarantee,
     expected_error,
@@ -30,6 +31,9 @@ from omit.utility.intervals import Interval
 from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 from omit.utility.simulated_points import MeasuredOn
+
+# That of declared bounds.
+LARGEST_TRUTH = 1e100
 
 # All that users of comparisons need comes from here.
 __all__ = [
@@ -99,9 +103,11 @@ def compare(
     At (1, 0)-DP under add-remove, Poisson sampling at rate 0.5 multiplies the expected error by
     2.13; nothing tested beats using all records.
     """
-    require_guarantee(guarantee)
+    require_question(guarantee, mechanism, runs, truth)
+    for omission in omissions:
+        require_omission(omission)
     require_fit(data, mechanism, truth, measured_on, method)
-    seed = int(_validate.epsilon(seed, "seed"))
+    seed = _validate.seed(seed)
     each = guarantee.per_row(rows_per_person)
     if sampled_from is not None:
         each = target_on_sample(each, data.size, sampled_from)
@@ -148,6 +154,46 @@ def compare(
         measured_on=measured_on,
         sampled_from=sampled_from,
     )
+
+
+def require_question(
+    guarantee: Guarantee, mechanism: Mechanism | Clustering, runs: int, truth: Any
+) -> None:
+    """Refuse what is no question about accuracy, and what no engine can compute with.
+
+    Raises
+    ------
+    InvalidInput
+        If something has the wrong type, or a number is beyond all use.
+    """
+    require_guarantee(guarantee)
+    if not isinstance(mechanism, Mechanism | Clustering):
+        raise InvalidInput(
+            f"Expected a mechanism, such as NoisyMean(), got {_validate.shown(mechanism)}."
+        )
+    if guarantee.epsilon >= NO_PROTECTION:
+        raise InvalidInput(
+            f"Expected epsilon={guarantee.epsilon:g} below {NO_PROTECTION:,.0f}: what has a larger "
+            "one protects nobody, and needs no noise."
+        )
+    _validate.runs(runs)
+    if isinstance(truth, int | float) and not abs(truth) <= LARGEST_TRUTH:
+        raise InvalidInput(f"Expected truth={truth:g} within ±{LARGEST_TRUTH:g}.")
+
+
+def require_omission(omission: object) -> None:
+    """Refuse what is no way to leave records out.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none, such as a list of them.
+    """
+    if not isinstance(omission, Omission):
+        raise InvalidInput(
+            "Expected omissions one after the other, such as compare(..., PoissonSampling(0.5)), "
+            f"got {_validate.shown(omission)}."
+        )
 
 
 def _setting(omission: Omission, guarantee: Guarantee, noise_reduction: bool) -> Row:

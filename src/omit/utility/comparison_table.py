@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from omit._decimals import fixed_down
 from omit.guarantee import Guarantee
 from omit.utility.error import Error
 from omit.utility.expected import needs_no_noise
@@ -75,8 +76,8 @@ def _quantity(value: float, unit: str) -> str:
 def _epsilon(base: Guarantee) -> str:
     if needs_no_noise(base):
         return "no noise"
-    epsilon = base.epsilon
-    return f"{epsilon:.4f}" if epsilon >= 1e-3 else f"{epsilon:.4g}"
+    # It is what the mechanism may use: the next larger number would break the promise.
+    return fixed_down(base.epsilon)
 
 
 def _factor(ratio: float | None, exact: bool = True) -> str:

@@ -13,7 +13,7 @@ from omit import _validate
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Unattainable
-from omit.guarantee import ADD_REMOVE, Guarantee, require_guarantee
+from omit.guarantee import ADD_REMOVE, Guarantee
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
 from omit.mechanisms.integrable import IntegrableMechanism
@@ -21,7 +21,7 @@ from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
 from omit.utility.averaging import averages_unlike_all
-from omit.utility.compare import Comparison, compare
+from omit.utility.compare import Comparison, compare, require_omission, require_question
 from omit.utility.error import Error
 from omit.utility.expected import Method, expected_error
 from omit.utility.optimal_rate import BestSize, best_size, sizes_without_noise
@@ -154,7 +154,7 @@ def best(
     InvalidInput
         If there is nothing to try that can reach the guarantee.
     """
-    require_guarantee(guarantee)
+    require_question(guarantee, mechanism, runs, truth)
     nearest: Omission | None
     each, alike = guarantee, ""
     if sampled_from is not None:
@@ -210,6 +210,7 @@ def _smallest_error(
     nearest: Omission | None = None
     search_runs = min(runs, _RUNS_TO_SEARCH) if isinstance(data, Points) else runs
     for omission in candidates:
+        require_omission(omission)
         suited = omission.suited_to(mechanism.statistic)
         try:
             error = expected_error(
@@ -281,7 +282,14 @@ def solve(
     wanted = _validate.finite("wanted", wanted)
     if wanted <= 0:
         raise InvalidInput(f"Expected wanted={wanted:g} to be above 0.")
-    omission = omission or NoOmission()
+    require_question(Guarantee(1.0, delta, neighbours), mechanism, runs, truth)
+    if mechanism.unit == "probability" and wanted >= 1:
+        raise InvalidInput(
+            f"Expected a wanted error below 1, got {wanted:g}: that of a {mechanism.statistic} is "
+            f"the {mechanism.metric}."
+        )
+    omission = NoOmission() if omission is None else omission
+    require_omission(omission)
 
     def error_at(log_epsilon: float) -> Error:
         return expected_error(

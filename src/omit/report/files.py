@@ -1,0 +1,121 @@
+"""Writing files whole or not at all, also where several runs write at the same time.
+
+What is not finished is in a folder `.unfinished-...` of the run that writes it, next to where it
+goes. The run holds a lock on that folder, which the operating system takes back however the run
+ends. So a folder without a holder is what a killed run left, and the next run removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PREFIX = ".unfinished-"
+
+
+@contextmanager
+def unfinished_in(folder: Path) -> Iterator[Path]:
+    """Give a folder for files that are put in place by renaming them, and remove it afterwards.
+
+    Raises
+    ------
+    OSError
+        If nothing can be written to `folder`.
+    """
+    _remove_abandoned(folder)
+    made, handle = _locked_folder(folder)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        os.close(handle)
+
+
+def _locked_folder(parent: Path) -> tuple[Path, int]:
+    """Make a folder and lock it, again if somebody takes it for abandoned in between."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        with suppress(FileNotFoundError):
+            handle = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+            with suppress(OSError):  # a file system without locks has nothing cleaned up
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if made.exists():
+                return made, handle
+            os.close(handle)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    for left in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other run is putting files in place in a folder, and keep others waiting."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_whole(output: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file, and put it in place as `output` when it is finished.
+
+    A link is followed. What is no file, such as a pipe, is written to and not replaced.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written; what was there before stays.
+    """
+    try:
+        target = output.resolve()
+        if target.exists() and not target.is_file():
+            with tempfile.TemporaryDirectory() as name:
+                file = Path(name) / f"output{output.suffix}"
+                write(file)
+                with target.open("wb") as stream:
+                    stream.write(file.read_bytes())
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished_in(target.parent) as folder:
+            file = folder / f"output{output.suffix}"
+            write(file)
+            file.replace(target)
+    except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"Cannot write {output}: {reason}.") from error
+
+
+def save_figure(figure: Figure, file: Path | IO[str], **settings: Any) -> None:
+    """Write a figure so that the same picture is the same file, byte for byte, in every run."""
+    import matplotlib
+
+    dates = {"svg": "Date", "pdf": "CreationDate"}
+    kind = settings.get("format", Path(str(file)).suffix.lower().removeprefix("."))
+    metadata = {dates[kind]: None} if kind in dates else None
+    with matplotlib.rc_context({"svg.hashsalt": "omit"}), warnings.catch_warnings():
+        # Names may have letters that the font lacks; they are drawn as boxes.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(file, metadata=metadata, **settings)
