@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -26,10 +28,11 @@ from omit.errors import InvalidInput
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
 from omit.omissions.sampling import NoOmission
-from omit.utility.intervals import mean_interval
+from omit.utility.compare_points import _difference
+from omit.utility.intervals import Interval, bounded_interval, mean_interval
 from omit.utility.landscape import landscape, usual_rates
 from omit.utility.search import best, solve
-from omit.utility.simulated_points import clustering_losses, looks
+from omit.utility.simulated_points import Losses, clustering_losses, looks
 
 
 def _clusters(size: int = 600, spread: float = 0.08, seed: int = 3) -> Points:
@@ -94,7 +97,6 @@ def test_runs_of_k_median_stay_alike_though_one_needs_more_proposals() -> None:
 
 
 def test_an_interval_covers_though_runs_end_early() -> None:
-    """Of 100 intervals, below 85 cover with a probability of 1e-4 if each covers with .95."""
     mechanism, sampling, target = (
         DPLloyd(2, iterations=2),
         PoissonSampling(rate=0.7),
@@ -109,12 +111,12 @@ def test_an_interval_covers_though_runs_end_early() -> None:
 
     truth = (losses(sampling, base) - losses(NoOmission(), target)).mean()
     covered = 0
-    for seed in range(100):
-        found = compare(points, mechanism, target, sampling, runs=1000, seed=seed)
+    for seed in range(40):
+        found = compare(points, mechanism, target, sampling, runs=600, seed=seed)
         difference = found.rows[1].difference
         assert difference is not None
         covered += difference.low <= truth <= difference.high
-    assert covered >= 85
+    assert covered >= 38
 
 
 def test_an_error_lies_within_its_interval() -> None:
@@ -137,15 +139,82 @@ def test_an_error_without_noise_is_that_of_the_algorithm() -> None:
     assert (error.method, error.runs) == ("simulated", 40)
 
 
+# Which data, which clustering, and how many of a hundred thousand runs start badly.
+RARE = {
+    "both starts on one side": (
+        Points.from_rows([[-0.95], [0.95]] * 10, (-1, 1)),
+        DPLloyd(2, iterations=1, start="uniform"),
+    ),
+    "a local optimum of the default": (
+        Points.from_rows([[-0.9], [0.0], [0.9]] * 10, (-1, 1)),
+        DPLloyd(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RARE)
+def test_intervals_cover_though_a_bad_start_is_rare(case: str) -> None:
+    """Student's intervals of 100 runs cover in half of the cases or less, or in four of five."""
+    data, mechanism = RARE[case]
+    losses = clustering_losses(
+        data, mechanism, Guarantee(1e6), NoOmission(), np.random.default_rng(0)
+    )
+    every = losses.first(200 * 100).reshape(200, 100)
+    truth = every.mean()
+    assert (every > 20 * truth).mean() < 0.02
+
+    def covered(interval: Callable[[FloatArray], Interval]) -> int:
+        found = [interval(each) for each in every]
+        return sum(each.low <= truth <= each.high for each in found)
+
+    assert covered(lambda each: bounded_interval(each, 0.0, losses.largest)) >= 190
+    assert covered(mean_interval) < 170
+
+
 def test_the_interval_covers_the_expected_error_as_often_as_it_says() -> None:
-    """Of 200 intervals, below 178 cover with a probability of 1e-4 if each covers with .95."""
     mechanism, base = DPLloyd(2, iterations=1), Guarantee(1.0)
     few = Points.from_rows([[0.2], [0.4], [-0.7]] * 10, (-1, 1))
     losses = clustering_losses(few, mechanism, base, NoOmission(), np.random.default_rng(0))
     every = losses.first(200 * 100).reshape(200, 100)
     truth = every.mean()
-    covered = sum(low.low <= truth <= low.high for low in map(mean_interval, every))
-    assert covered >= 178
+    intervals = [bounded_interval(each, 0.0, losses.largest) for each in every]
+    assert sum(each.low <= truth <= each.high for each in intervals) >= 190
+
+
+@pytest.mark.parametrize("mechanism", [DPLloyd(3), PrivateKMedian(3, 9)], ids=str)
+def test_no_centres_lose_more_than_the_largest_loss(mechanism: DPLloyd | PrivateKMedian) -> None:
+    data = _clusters(40)
+    prepared = mechanism.prepare(data, TARGET)
+    largest, rng = prepared.largest_losses(), np.random.default_rng(2)
+    some = np.flatnonzero(rng.random(40) < 0.3)
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=2)))
+    for corner in corners:
+        assert prepared.loss(corner[None]) <= largest.mean() * (1 + 1e-12)
+        assert prepared.loss(corner[None], some) <= largest.max() * (1 + 1e-12)
+        # A record in one corner, and its centre in the opposite one.
+        alone = mechanism.prepare(Points.from_rows([corner, -corner], (-1, 1)), TARGET)
+        assert alone.loss(-corner[None], np.array([0])) == pytest.approx(alone.largest_losses()[0])
+    for measured_on in ("all", "kept", "kept-sum"):
+        runs = clustering_losses(data, mechanism, TARGET, PoissonSampling(0.4), rng, measured_on)
+        assert np.nanmax(runs.first(50)) <= runs.largest
+
+
+def test_a_rare_disaster_is_not_taken_for_a_clear_verdict() -> None:
+    """Slightly worse in most runs, and far better in one of 300: better on average.
+
+    Student's interval says "worse" for about half of all seeds.
+    """
+    wrong = judged_worse = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        plain = Losses(iter(np.where(rng.random(500) < 1 / 300, 5.0, 0.1)), 6.0)
+        other = Losses(iter(0.1 + 0.004 * rng.random(500)), 6.0)
+        found = _difference(plain, other, 500)
+        student = mean_interval(other.first(500) - plain.first(500))
+        wrong += found.low > 0
+        judged_worse += student.low > 0
+    assert wrong <= 10
+    assert judged_worse > 30
 
 
 def test_looks_are_planned_before_the_first_and_end_with_all_runs() -> None:
@@ -155,14 +224,8 @@ def test_looks_are_planned_before_the_first_and_end_with_all_runs() -> None:
     assert looks(20, early_stop=True) == (20,)
 
 
-def test_an_interval_that_may_be_looked_at_often_is_wider() -> None:
-    values = np.random.default_rng(0).standard_normal(50)
-    once, often = mean_interval(values), mean_interval(values, 6)
-    assert often.low < once.low < once.high < often.high
-
-
 def test_a_clear_verdict_stops_early_and_published_counts_do_not() -> None:
-    drowned = PoissonSampling(rate=0.05)
+    drowned = PoissonSampling(rate=0.002)
     early = compare(points, DPLloyd(3), Guarantee(20.0), drowned, runs=600)
     whole = compare(points, DPLloyd(3), Guarantee(20.0), drowned, runs=600, early_stop=False)
     assert early.rows[1].standing == whole.rows[1].standing == "worse"

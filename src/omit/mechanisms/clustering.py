@@ -39,6 +39,25 @@ class PreparedClustering(Protocol):
         This looks at the data and is not private.
         """
 
+    def largest_losses(self) -> FloatArray:
+        """Return how far each record can be from its nearest centre at most, in units of the loss.
+
+        Whatever the centres are; so the loss of all records is at most the mean of these. An
+        interval that holds though a bad run is rare needs to know it.
+        """
+
+
+def farthest_squares(columns: FloatArray) -> FloatArray:
+    """Return the squared distance of each record to the farthest corner of the cube [-1, 1]^d.
+
+    Examples
+    --------
+    >>> farthest_squares(np.array([[0.0, 1.0], [0.0, -1.0]]))
+    array([2., 8.])
+    """
+    squares: FloatArray = np.square(1 + np.abs(columns)).sum(axis=0)
+    return squares
+
 
 class Clustering(ProtectedStatistic):
     """A protected clustering of points into `k` clusters."""

@@ -13,7 +13,7 @@ from omit._numeric import FloatArray
 from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee
-from omit.mechanisms.clustering import Clustering, Positions
+from omit.mechanisms.clustering import Clustering, Positions, farthest_squares
 from omit.mechanisms.composed_laplace import composed_laplace_scale, require_delta
 from omit.mechanisms.lloyd import MOST_RECORDS, mean_square_distance, noisy_lloyd, padded
 from omit.mechanisms.starts import spread_starts, uniform_starts
@@ -184,6 +184,10 @@ class PreparedLloyd:
         if not columns.shape[1]:
             return 0.0
         return mean_square_distance(columns, centres)
+
+    def largest_losses(self) -> FloatArray:
+        """Return the squared distance of each record to the farthest corner."""
+        return farthest_squares(self.columns[: self.dimensions])
 
     def _left(self, kept: Positions | None) -> FloatArray:
         if kept is None or len(kept) == self.columns.shape[1]:

@@ -14,7 +14,7 @@ from omit._numeric import FloatArray, as_array
 from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.guarantee import ADD_REMOVE, Guarantee
-from omit.mechanisms.clustering import Clustering, Positions
+from omit.mechanisms.clustering import Clustering, Positions, farthest_squares
 from omit.mechanisms.swaps import assign, choose, local_search
 
 Weights = Literal["gupta", "monotone"]
@@ -288,6 +288,10 @@ class PreparedMedian:
         nearest, second, owner = np.empty(size), np.empty(size), np.empty(size, np.int64)
         which = np.arange(places.shape[1])
         return float(assign(columns, places, self.scale, which, nearest, second, owner) / size)
+
+    def largest_losses(self) -> FloatArray:
+        """Return the distance of each record to the farthest corner, divided by the diagonal."""
+        return as_array(self.scale * np.sqrt(farthest_squares(self.columns)))
 
     def _left(self, kept: Positions | None) -> FloatArray:
         return self.columns if kept is None else self.columns.take(kept, axis=1)

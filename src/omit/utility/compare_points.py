@@ -13,7 +13,7 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.clustering import Clustering
 from omit.omissions.base import Omission
 from omit.utility.error import Error
-from omit.utility.intervals import Interval, mean_interval
+from omit.utility.intervals import MISSED, Interval, bounded_interval
 from omit.utility.simulated_points import (
     Losses,
     MeasuredOn,
@@ -50,8 +50,8 @@ def compared_losses(
     seed : int
         All settings start from it.
     early_stop : bool
-        Whether a setting stops before that, when its difference surely is above or below 0 or is
-        known to 0.2 % of the first setting's error.
+        Whether a setting stops before that, when its difference is above or below 0, with an error
+        probability of 5 % over all looks together, or known to 0.2 % of the first setting's error.
     """
     planned = looks(runs, early_stop)
 
@@ -65,22 +65,31 @@ def compared_losses(
     for omission, base in settings[1:]:
         other = losses(omission, base)
         for count in planned:
-            difference = mean_interval(other.first(count) - baseline.first(count), len(planned))
+            difference = _difference(baseline, other, count)
             sharp = _SHARP * abs(float(np.nanmean(baseline.first(count))))
             decided = difference.low > 0 or difference.high < 0
             if decided or difference.high - difference.low < 2 * sharp:
                 break
         found.append((other, difference))
-    yield loss_error(baseline.known, mechanism, len(planned)), Interval(0.0, 0.0, 0.0)
+    yield loss_error(baseline, mechanism), Interval(0.0, 0.0, 0.0)
     for (omission, _), (other, difference) in zip(settings[1:], found, strict=True):
         try:
-            own = loss_error(other.known, mechanism, len(planned))
+            own = loss_error(other, mechanism)
         except InvalidInput as error:
             raise InvalidInput(f"{omission}: {error}") from error
-        yield _sharpened(own, baseline, other, 2 * len(planned)), difference
+        yield _sharpened(own, baseline, other), difference
 
 
-def _sharpened(own: Error, baseline: Losses, other: Losses, parts: int) -> Error:
+def _difference(baseline: Losses, other: Losses, count: int, missed: float = MISSED) -> Interval:
+    """Return by how much the losses of so many runs differ, run by run.
+
+    The interval holds whenever the runs end, and whatever is rare.
+    """
+    values = other.first(count) - baseline.first(count)
+    return bounded_interval(values, -baseline.largest, other.largest, missed)
+
+
+def _sharpened(own: Error, baseline: Losses, other: Losses) -> Error:
     """Return the error of a setting that stopped early, with the help of the first one's runs.
 
     It is the first setting's error and what the difference adds to it; each half of the sum may be
@@ -89,8 +98,8 @@ def _sharpened(own: Error, baseline: Losses, other: Losses, parts: int) -> Error
     count = len(other.known)
     if count == len(baseline.known):
         return own
-    start = mean_interval(baseline.known, parts)
-    step = mean_interval(other.known - baseline.first(count), parts)
+    start = bounded_interval(baseline.known, 0.0, baseline.largest, MISSED / 2)
+    step = _difference(baseline, other, count, MISSED / 2)
     low, high = max(start.low + step.low, 0.0), start.high + step.high
     if not high - low < own.high - own.low:
         return own

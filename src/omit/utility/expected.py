@@ -114,7 +114,8 @@ def expected_error(
         assert isinstance(data, Points)
         runs = _validate.positive_integer("runs", runs)
         losses = clustering_losses(data, mechanism, base, omission, rng, measured_on)
-        return loss_error(losses.first(runs), mechanism)
+        losses.first(runs)
+        return loss_error(losses, mechanism)
     assert isinstance(data, Column)
     truth = mechanism.truth(data) if truth is None else _checked_truth(mechanism, data, truth)
     reason = None
