@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from omit.statistical.partition import Partition
@@ -74,7 +75,7 @@ def test_an_estimate_says_so(omit_command: Omit) -> None:
 
 
 def test_a_plan_shows_both_deltas_and_both_ways_to_count(omit_command: Omit) -> None:
-    words = "partition plan --n 32768 --queries 64 --epsilon 0.01"
+    words = "partition plan --n 32768 --queries 64 --epsilon 0.01 --same-property"
     content = json.loads(omit_command(f"{words} --json").out)
     assert content["block_sizes"] == [512] * 64
     assert content["delta_exact"] == pytest.approx(1.104815e-3, rel=1e-6)
@@ -87,8 +88,10 @@ def test_a_plan_shows_both_deltas_and_both_ways_to_count(omit_command: Omit) -> 
 def test_a_plan_by_importance_by_probability_and_by_delta(omit_command: Omit) -> None:
     words = "partition plan --n 100 --queries 3 --epsilon 0.1 --importance 4,1,1 --json"
     assert json.loads(omit_command(words).out)["block_sizes"] == [50, 25, 25]
-    unequal = omit_command("partition plan --n 100 --queries 2 --epsilon 0.1 --p 0.5,0.1")
-    assert "only the theorem holds" in unequal.out
+    for chances in ("0.5,0.1", "0.2,0.2", "0.2"):
+        different = omit_command(f"partition plan --n 100 --queries 2 --epsilon 0.1 --p {chances}")
+        assert "only the theorem holds" in different.out
+        assert "exact  " not in different.out
     by_delta = "partition plan --n 32768 --delta 0.0307 --epsilon 0.01 --json"
     assert json.loads(omit_command(by_delta).out)["queries"] == 64
 
@@ -106,6 +109,69 @@ def test_a_partition_answers_each_query_on_its_block(omit_command: Omit) -> None
     assert "statistical privacy, assuming" in declared.out
     expected = Partition.by_importance(32561, [1, 1], (0.4, 0.1)).property_bound((0.4, 0.1), 0.1)
     assert f"{expected.delta[0]:.6g}"[:6] in declared.out
+
+
+def test_answers_without_a_promise_are_called_not_private_in_the_first_line(
+    omit_command: Omit,
+) -> None:
+    alone = omit_command("partition answer adult --column age --query mean")
+    assert alone.out.startswith("NOT private")
+    assert "the mean of age itself, of all 32,561 records" in alone.out.splitlines()[0]
+    several = omit_command("partition answer adult --column age --query mean --query median")
+    assert several.out.startswith("NOT private")
+    declared = "partition answer adult --column age --query share:>=40 --p 0.4 --epsilon 0.1"
+    assert not omit_command(declared).out.startswith("NOT private")
+    nothing = omit_command(
+        "partition answer adult --column age --query share:>=40 --p 1e-15 --epsilon 0"
+    )
+    assert nothing.out.startswith("NOT private"), "a delta of nearly 1 promises nothing"
+    for words, private in (("--query mean", False), ("--query share:>=40 --p 0.4", True)):
+        asked = f"partition answer adult --column age {words} --json"
+        run = omit_command(asked + (" --epsilon 0.1" if private else ""))
+        assert json.loads(run.out)["private"] is private
+
+
+def test_no_delta_is_shown_as_zero_unless_it_is(omit_command: Omit) -> None:
+    tiny = omit_command("curve property --n 3000 --p 0.5 --epsilon 50 --no-figure").out
+    assert re.search(r"^\s*50\s+1e-323", tiny, re.MULTILINE), "the truth is 2^-2999"
+    pure = omit_command("curve property --n 50 --p 0.5 --noise laplace:1 --epsilon 2 --no-figure")
+    assert re.search(r"^\s*2\s+0\s", pure.out, re.MULTILINE), "Laplace noise of scale 1 is 1-DP"
+
+
+def test_epsilon_is_shown_with_its_digits(omit_command: Omit) -> None:
+    for words in (
+        "curve property --n 300 --p 0.5 --no-figure",
+        "curve sum --n 300 --values 0:0.5,1:0.3,2:0.2 --no-figure",
+        "curve sample --n 300 --p 0.5 --sample poisson:0.5",
+        "partition plan --n 300 --queries 2",
+    ):
+        assert "1.0000049" in omit_command(f"{words} --epsilon 1.0000049").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "curve sum --n 50 --values 0:0.5,1:0.3,2:0.2 --no-figure",
+        "curve sum --n 50 --values 0:0.5,1:0.3,2:0.2 --noise gaussian:0.5 --no-figure",
+        "curve sample --n 6 --p 0.5 --sample with-replacement:4",
+        "curve sample --n 400 --p 0.5 --sample poisson:0.3",
+    ],
+)
+def test_curves_fall_with_epsilon(omit_command: Omit, words: str) -> None:
+    asked = " ".join(f"--epsilon {each}" for each in (0, 1, 5, 20, 30, 37, 700, 1000))
+    content = json.loads(omit_command(f"{words.replace('--no-figure', '')} {asked} --json").out)
+    for curve in (content,) if "delta" in content else (content[k] for k in content if "_" in k):
+        assert curve["delta"] == sorted(curve["delta"], reverse=True)
+        assert (np.array(curve["delta_lower"]) <= curve["delta"]).all()
+        assert curve["delta"][-1] < 0.2
+
+
+def test_a_bound_is_marked_as_one(omit_command: Omit) -> None:
+    asked = "curve sum --n 50 --values 0:0.5,1:0.3,2:0.2 --epsilon 0.5 --no-figure"
+    exact, bound = omit_command(asked).out, omit_command(f"{asked} --noise gaussian:0.5").out
+    assert "≤" not in exact
+    assert re.search(r"≤ \d", bound)
+    assert "is an upper bound, at most" in bound
 
 
 def test_the_paper_is_reproduced(omit_command: Omit) -> None:

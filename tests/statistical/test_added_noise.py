@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -128,12 +130,40 @@ def test_laplace_noise_just_below_its_own_epsilon_is_answered() -> None:
         assert 0 <= found < 1e-14
 
 
+@pytest.mark.parametrize("scale", [3.0, 7.0, 0.7, 1.3, 49.0])
+def test_laplace_noise_loses_a_little_at_the_float_below_its_own_epsilon(scale: float) -> None:
+    loss, nearest = 1 / Fraction(scale), 1 / scale
+    curves = [
+        property_curve(n, 0.5, nearest, noise=added_noise("laplace", scale)) for n in (1, 50)
+    ] + [
+        sum_curve(
+            Distribution([0, 1, 2], [0.5, 0.1, 0.4]),
+            5,
+            [nearest / 2, nearest],
+            noise=added_noise("laplace", 2 * scale),
+        )
+    ]
+    for curve in curves:
+        if Fraction(nearest) < loss:
+            assert 0 < curve.delta[-1] < 1e-15, "the truth is about 1e-17"
+            # Alone, noise has exactly 1 - exp((epsilon - loss) / 2).
+            assert curve.delta[-1] <= 1.01 * float(loss - Fraction(nearest)) / 2 + 1e-30
+        assert property_curve(
+            50, 0.5, np.nextafter(nearest, 9), noise=added_noise("laplace", scale)
+        ).delta.tolist() == [0.0]
+
+
 def test_extreme_epsilons_are_answered() -> None:
     for kind in KINDS:
         noise = added_noise(kind, 1.0)  # type: ignore[arg-type]
         for at in (800.0, 1e300):
-            assert property_curve(5, 0.5, at, noise=noise).delta[0] == 0
-            assert grouped_property_curve([(5, 0.5)], at, noise=noise).delta[0] < 1e-12
+            for curve in (
+                property_curve(5, 0.5, at, noise=noise),
+                grouped_property_curve([(5, 0.5)], at, noise=noise),
+            ):
+                # Laplace noise loses no more than 1; the truth for Gaussian noise is not a float.
+                assert (curve.delta[0] == 0) == (kind == "laplace")
+                assert curve.delta[0] < 1e-322
 
 
 def test_noise_too_large_to_compute_with_is_refused() -> None:

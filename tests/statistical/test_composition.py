@@ -308,7 +308,8 @@ def test_the_critical_entry_is_in_the_worst_group_unless_named() -> None:
         [exact_composition(entries, [3, 2], asked, [0.1], critical=each) for each in groups],
         [worst_of_class(entries, [3, 2], [count], [0.1], critical=each) for each in groups],
     ):
-        assert curves[2].delta == max(curves[0].delta, curves[1].delta)
+        # Bounds are rounded up by as much as there was to compute, which is more for all groups.
+        assert curves[2].delta == pytest.approx(max(c.delta for c in curves[:2]), rel=1e-12)
         assert curves[0].delta < curves[1].delta
         assert "the critical one in group 1" in curves[1].assumption
         assert "the critical one in any group" in curves[2].assumption

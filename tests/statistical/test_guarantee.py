@@ -9,7 +9,7 @@ import omit
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee
 from omit.mechanisms.gaussian import gaussian_scale
-from omit.statistical.guarantee import PrivacyCurve, StatisticalGuarantee
+from omit.statistical.guarantee import PrivacyCurve, StatisticalGuarantee, bounded_curve
 from omit.statistical.property import property_curve
 
 OURS = StatisticalGuarantee(0.1, 0.01, "fair coins")
@@ -79,10 +79,22 @@ def test_a_delta_of_one_promises_nothing_and_a_simulation_neither() -> None:
 
 def test_a_delta_below_the_smallest_float_is_not_called_zero() -> None:
     curve = property_curve(10**6, 0.5, [0.5])
-    assert curve.delta[0] == 0
+    assert 0 < curve.delta[0] < 1e-322
+    assert curve.lower[0] == 0
     found = curve.guarantee(0.5)
     assert isinstance(found, StatisticalGuarantee)
     assert found.delta > 0
+
+
+def test_a_curve_falls_and_is_called_exact_only_where_its_bounds_agree() -> None:
+    epsilon = np.array([0.0, 1.0, 2.0])
+    rising = bounded_curve(epsilon, np.array([0.1, 0.0, 0.05]), np.array([0.2, 0.1, 0.3]), "none")
+    assert rising.delta.tolist() == [0.2, 0.1, 0.1]
+    assert rising.lower.tolist() == [0.1, 0.05, 0.05]
+    assert rising.method == "upper bound"
+    close = np.array([0.2, 0.1, 1e-40])
+    assert bounded_curve(epsilon, close * (1 - 1e-7), close, "none").method == "exact"
+    assert bounded_curve(epsilon, close * (1 - 1e-5), close, "none").method == "upper bound"
 
 
 def test_a_curve_is_a_table() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
+from typing import Any
 
 import pytest
 
@@ -16,10 +18,11 @@ from omit.statistical.planner import (
     plan,
 )
 from omit.statistical.property import property_curve
+from tests.statistical.enumeration import partitions, sampled, worst
 
 
 def test_the_plan_of_the_paper_s_first_table() -> None:
-    found = plan(2**15, 64, 0.01)
+    found = plan(2**15, 64, 0.01, same_property=True)
     assert set(found.partition.sizes) == {512}
     assert found.standard_errors[0] == pytest.approx(math.sqrt(0.25 * (1 / 512 - 1 / 2**15)))
     assert found.theorem == pytest.approx(property_curve(512, 0.5, 0.01).delta[0])
@@ -49,12 +52,37 @@ def test_exact_accounting_is_dp_accounting_s() -> None:
 
 @pytest.mark.parametrize(("n", "queries", "epsilon"), [(2**15, 64, 0.01), (1024, 32, 0.1)])
 def test_exact_against_exact_is_parity(n: int, queries: int, epsilon: float) -> None:
-    found = plan(n, queries, epsilon)
+    found = plan(n, queries, epsilon, same_property=True)
     assert found.dp_at_exact is not None
     assert found.dp_at_theorem is not None
     assert found.dp_at_exact.exact == pytest.approx(queries - 1, abs=1)
     assert found.dp_at_theorem.exact == pytest.approx(queries * (queries - 1), rel=0.05)
     assert found.dp_at_theorem.paper < queries
+
+
+def test_different_properties_of_one_probability_tell_more_than_one_property_asked_twice() -> None:
+    blocks = (3, 2)
+    chance = {0: 0.8, 1: 0.2}
+    law = {(a, b): chance[a] * chance[b] for a in chance for b in chance}
+    templates = partitions(5, blocks)
+
+    def truth(second: int) -> float:
+        """Return delta if the first block is asked for one property, the second for another."""
+
+        def answer(samples: tuple[Any, ...]) -> Hashable:
+            return sum(e[0] for e in samples[0]), sum(e[second] for e in samples[1])
+
+        return worst([law] * 5, 0, sampled(templates, answer), 0.0)  # type: ignore[list-item]
+
+    asked = plan(5, 2, 0.0, p=[0.2, 0.2])
+    assert asked.partition.sizes == blocks
+    assert asked.exact is None
+    assert truth(1) == pytest.approx(0.4387, abs=1e-4)
+    assert isinstance(asked.guarantee, StatisticalGuarantee)
+    assert asked.guarantee.delta == asked.theorem > truth(1)
+    same = plan(5, 2, 0.0, p=0.2, same_property=True)
+    assert same.exact == pytest.approx(truth(0), rel=1e-8)
+    assert truth(0) == pytest.approx(0.4096)
 
 
 def test_unequal_probabilities_have_no_exact_delta() -> None:
@@ -116,6 +144,7 @@ def test_the_paper_s_formula_is_a_sufficient_condition() -> None:
         lambda: plan(10, 2, -0.1),
         lambda: plan(10, 2, 0.1, p=0.0),
         lambda: plan(10, 2, 0.1, p=[0.5, 0.5, 0.5]),
+        lambda: plan(10, 2, 0.1, p=[0.5, 0.4], same_property=True),
         lambda: plan(10, 2, 0.1, importance=[1.0]),
         lambda: plan(10, 2, 0.1, importance=[1.0, -1.0]),
     ],

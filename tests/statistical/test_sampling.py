@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -59,6 +60,37 @@ def test_both_curves_are_those_of_the_definition(
     mine = {each.samples: weight for each, weight in technique.templates(n).items()}
     assert sum(mine.values()) == pytest.approx(1)
     assert {key for key, weight in templates.items() if weight > 0} <= set(mine)
+
+
+@pytest.mark.parametrize("size", [1, 4, 7])
+@pytest.mark.parametrize("p", [0.5, 1e-3])
+def test_draws_with_replacement_are_exact_at_every_epsilon(size: int, p: float) -> None:
+    n, chance, epsilons = 6, Fraction(p), [0.0, 0.5, 2.0, 5.0, 30.0, 500.0]
+    technique = WithReplacement(size)
+    public, secret = technique.curve(n, p, epsilons), technique.secret_curve(n, p, epsilons)
+    laws = []
+    for own in (1, 0):
+        law = [Fraction(0)] * (size + 1)
+        for ones in range(n):
+            weight = math.comb(n - 1, ones) * chance**ones * (1 - chance) ** (n - 1 - ones)
+            share = Fraction(ones + own, n)
+            for drawn in range(size + 1):
+                odds = share**drawn * (1 - share) ** (size - drawn)
+                law[drawn] += weight * math.comb(size, drawn) * odds
+        laws.append(law)
+    for curve in (public, secret):
+        assert curve.method == "exact"
+        assert (np.diff(curve.delta) <= 0).all()
+    with mpmath.workdps(50):
+        for place, epsilon in enumerate(epsilons):
+            grow = mpmath.exp(mpmath.mpf(epsilon))
+            real = [[mpmath.mpf(x.numerator) / x.denominator for x in law] for law in laws]
+            truth = max(
+                mpmath.fsum(max(mpmath.mpf(0), a - grow * b) for a, b in zip(*pair, strict=True))
+                for pair in (real, real[::-1])
+            )
+            assert secret.lower[place] <= truth <= secret.delta[place]
+            assert secret.lower[place] <= public.delta[place]
 
 
 def test_with_replacement_is_estimated_where_it_cannot_be_listed() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import bisect
+import itertools
+from collections import defaultdict
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 from omit.errors import InvalidInput
 from omit.statistical.added_noise import DiscreteGaussian, added_noise
 from omit.statistical.distribution import Distribution
-from omit.statistical.hockey import by_threshold, envelope, hockey_stick, shifted
+from omit.statistical.hockey import envelope, hockey_stick, shifted
 from omit.statistical.lattice import Part, lattice_sum
 from omit.statistical.property import grouped_property_curve, property_curve
 from omit.statistical.sums import sum_curve, sum_curve_of_groups
@@ -75,14 +78,14 @@ def test_a_sum_of_zeros_and_ones_is_a_property_query() -> None:
     assert (both[0].delta >= both[1].lower).all()
 
 
-def test_the_floor_is_reported_where_tilting_is_not_possible() -> None:
+def test_sums_that_are_not_log_concave_keep_their_digits_far_out() -> None:
     weights = np.random.default_rng(2).random(30) ** 3
     law = Distribution(np.arange(30.0), weights / weights.sum())
     assert not law.is_log_concave
     curve = sum_curve(law, 2000, [0.05, 3.0])
-    assert curve.delta[0] - curve.lower[0] < 1e-10
-    assert 0 < curve.delta[1] < 1e-9
-    assert curve.lower[1] == 0.0, "below the floor nothing is claimed but the floor"
+    assert curve.method == "exact"
+    assert 0 < curve.delta[1] < 1e-200
+    assert (curve.delta - curve.lower < 1e-7 * curve.delta).all()
 
 
 def test_the_envelope_bounds_every_shift() -> None:
@@ -104,27 +107,6 @@ def test_many_pairs_are_bounded_closely() -> None:
     assert curve.method == "upper bound"
     assert (curve.delta >= curve.lower).all()
     assert (curve.delta / curve.lower < 1.001).all()
-
-
-def test_thresholds_find_all_positive_terms_of_a_log_concave_mass() -> None:
-    mass = lattice_sum([Part(np.arange(3), np.array([0.3, 0.5, 0.2]), 30)]).mass
-    epsilon = np.linspace(0, 2, 17)
-    assert by_threshold(mass, 2, epsilon, 1e-17) == pytest.approx(
-        hockey_stick(*shifted(mass, 2), epsilon), abs=1e-14
-    )
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_thresholds_are_right_where_errors_hide_them(seed: int) -> None:
-    """In the long tail of a geometric law all ratios are e^epsilon, but for less than errors."""
-    fall, noise = 0.01, 1e-12
-    true = np.exp(-np.concatenate([3 * fall * np.arange(300, 0, -1), fall * np.arange(2000)]))
-    true /= true.sum()
-    wrong = np.random.default_rng(seed).uniform(-noise, noise, len(true))
-    epsilon = fall * (1 - np.array([1e-3, 1e-4, 1e-5, 1e-6]))
-    found = by_threshold(np.maximum(true + wrong, 0.0), 1, epsilon, noise)
-    truth = hockey_stick(*shifted(true, 1), epsilon)
-    assert (np.abs(found - truth) <= (1 + np.exp(epsilon)) * len(true) * noise).all()
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -162,6 +144,8 @@ def test_discrete_noise_on_a_sum_is_one_more_entry() -> None:
         ([0, 1], [0.5], "as many"),
         ([0, np.nan], [0.5, 0.5], "finite"),
         ([0, 1, np.pi], [0.5, 0.25, 0.25], "multiples of one step"),
+        ([0, 1000, 2000.000001], [0.5, 0.3, 0.2], "publish the sum of the binned values"),
+        ([-1e308, 1e308], [0.5, 0.5], "floating-point range"),
     ],
 )
 def test_what_is_no_distribution_is_refused(
@@ -195,6 +179,69 @@ def test_a_law_of_many_small_convex_bends_is_not_log_concave() -> None:
         assert Distribution(places[:300], weights / weights.sum()).is_log_concave
     bump = np.exp(-((places - 500.0) ** 2) / 1e5)
     assert Distribution(places, bump / bump.sum()).is_log_concave
+
+
+def test_values_are_moved_to_a_lattice_within_rounding_only() -> None:
+    tenths = Distribution([0.1, 0.2, 0.3, 3 * 0.1 + 0.1], [0.25] * 4)
+    assert tenths.points.tolist() == [0, 1, 2, 3]
+    # Nearly the same values tell more, since 1000 + 1000 is not 2000.000001.
+    law = {0.0: 0.5, 1000.0: 0.3, 2000.000001: 0.2}
+    near = {0.0: 0.5, 1000.0: 0.3, 2000.0: 0.2}
+    truth = worst([law] * 5, 0, exactly(lambda d: round(sum(d), 9)), 0.5)
+    moved = worst([near] * 5, 0, exactly(lambda d: round(sum(d), 9)), 0.5)
+    assert truth > 1.2 * moved
+    with pytest.raises(InvalidInput, match="multiples of one step"):
+        sum_curve_of_groups([(Distribution.from_mapping(near), 4)], list(law), [0.5])
+    assert sum_curve(Distribution.from_mapping(near), 5, 0.5).delta[0] == pytest.approx(moved)
+
+
+def _rational_curve(law: dict[int, Fraction], n: int, epsilon: float) -> mpmath.mpf:
+    """Return the curve of a sum by its definition, without any rounding but of e^epsilon."""
+    total = {0: Fraction(1)}
+    for _ in range(n - 1):
+        further: dict[int, Fraction] = defaultdict(Fraction)
+        for (a, chance), (b, other) in itertools.product(total.items(), law.items()):
+            further[a + b] += chance * other
+        total = further
+    grow = Fraction(*mpmath.libmp.to_rational(mpmath.exp(mpmath.mpf(epsilon))._mpf_))
+    deltas = []
+    for v, w in itertools.permutations(law, 2):
+        terms = (total.get(a, 0) - grow * total.get(a + v - w, 0) for a in total)
+        deltas.append(sum((max(each, Fraction(0)) for each in terms), Fraction(0)))
+    worst_delta = max(deltas)
+    return mpmath.mpf(worst_delta.numerator) / worst_delta.denominator
+
+
+@pytest.mark.parametrize(
+    ("weights", "n"),
+    [
+        ({0: 0.5, 1: 0.3, 2: 0.2}, 50),
+        ({0: 0.5, 1: 0.001, 7: 0.499}, 12),
+        ({0: 0.6, 3: 1e-9, 4: 0.4 - 1e-9}, 10),
+        ({0: 0.25, 1: 0.5, 2: 0.25}, 40),
+    ],
+)
+def test_curves_of_any_sum_fall_and_are_exact_at_every_epsilon(
+    weights: dict[int, float], n: int
+) -> None:
+    epsilons = [0.0, 0.7, 5.0, 20.0, 37.0, 600.0]
+    law = Distribution(list(weights), list(weights.values()))
+    curve = sum_curve(law, n, epsilons)
+    assert curve.method == "exact"
+    assert (np.diff(curve.delta) <= 0).all()
+    chances = [Fraction(each) for each in law.probabilities.tolist()]
+    exact = {value: chance / sum(chances) for value, chance in zip(weights, chances, strict=True)}
+    with mpmath.workdps(400):
+        for place, epsilon in enumerate(epsilons):
+            truth = _rational_curve(exact, n, epsilon)
+            assert mpmath.mpf(float(curve.lower[place])) <= truth
+            assert truth <= mpmath.mpf(float(curve.delta[place]))
+            assert sum_curve(law, n, epsilon).delta[0] == pytest.approx(
+                curve.delta[place], rel=1e-9
+            )
+    if n == 50:
+        # Truths of which less was known: 9e-13 and 5e-14.
+        assert curve.delta[[2, 4]] == pytest.approx([8.9824e-13, 5.40012e-14], rel=1e-5)
 
 
 @pytest.mark.parametrize("unit", [1e-13, 1.5e-12, 1.0, 1e9])

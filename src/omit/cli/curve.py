@@ -3,12 +3,13 @@
 import json as json_format
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_UP
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit._decimals import rounded_up
+from omit._decimals import rounded_up, show_number
 from omit.cli.curve_texts import (
     parse_distribution,
     parse_group,
@@ -169,7 +170,7 @@ def sample(
         typer.echo(json_format.dumps({"command": "curve sample", **content}))
         return
     rows = [
-        [f"{e:g}", *(rounded_up(each.delta[place], 6) for each in found.values())]
+        [show_number(e, ROUND_UP), *(_show_delta(each, place) for each in found.values())]
         for place, e in enumerate(public.epsilon)
     ]
     headings = ["ε", *(f"δ, sample {name}" for name in found)]
@@ -179,8 +180,10 @@ def sample(
         width = float((public.delta - public.lower).max())
         typer.echo(
             f"The public column is the upper end of a {public.confidence:.0%} interval for each "
-            f"row, at most {width:.2g} wide: an estimate, not a guarantee."
+            f"row, at most {rounded_up(width, 2)} wide: an estimate, not a guarantee."
         )
+    for each in found.values():
+        _explain_bounds(each)
     typer.echo(WARNING)
 
 
@@ -209,7 +212,7 @@ def _alike_entries(n: int, p: float, known: int, noise: "AddedNoise | None") -> 
     unknown = max(n - 1 - known, 1)
     return _Question(
         "property",
-        f"property query on {n:,} entries, p = {p:g}",
+        f"property query on {n:,} entries, p = {p:.15g}",
         # A p outside (0, 1) is refused when the curve is evaluated.
         math.sqrt(max(unknown * p * (1 - p), 1e-12)) if 0 < p < 1 else 1.0,
         known,
@@ -284,17 +287,32 @@ def _show(title: str, found: "PrivacyCurve") -> None:
         v, w = found.pairs[place]
         rows.append(
             [
-                f"{epsilon:g}",
-                rounded_up(found.delta[place], 6),
+                show_number(epsilon, ROUND_UP),
+                _show_delta(found, place),
                 *(rounded_up(found.directions[name][place], 6) for name in names),
-                f"{v:g} against {w:g}",
+                f"{v:.15g} against {w:.15g}",
             ]
         )
-    print_table(title, ["ε", "δ", *(f"{name}" for name in names), "worst pair"], rows)
+    print_table(title, ["ε", "δ", *names, "worst pair"], rows)
     typer.echo(f"assuming {found.assumption}")
-    if found.method == "upper bound":
-        gap = float((found.delta - found.lower).max())
-        typer.echo(
-            f"δ is an upper bound for all pairs of values, at most {gap:.2g} above the truth."
-        )
+    _explain_bounds(found)
     typer.echo(WARNING)
+
+
+def _show_delta(found: "PrivacyCurve", place: int) -> str:
+    """Return delta, rounded up, and marked where it is only known to be at most that."""
+    shown = rounded_up(found.delta[place], 6)
+    return f"≤ {shown}" if _is_a_bound(found)[place] else shown
+
+
+def _is_a_bound(found: "PrivacyCurve") -> Any:
+    from omit.statistical.guarantee import agree
+
+    return ~agree(found.lower, found.delta) & (found.confidence is None)
+
+
+def _explain_bounds(found: "PrivacyCurve") -> None:
+    which = _is_a_bound(found)
+    if which.any():
+        gap = float((found.delta - found.lower)[which].max())
+        typer.echo(f"δ after ≤ is an upper bound, at most {rounded_up(gap, 2)} above the truth.")

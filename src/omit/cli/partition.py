@@ -2,11 +2,12 @@
 
 import json as json_format
 from collections.abc import Sequence
+from decimal import ROUND_UP
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit._decimals import rounded_up
+from omit._decimals import rounded_up, show_number
 from omit.cli.bounds import numbers, pair_of_numbers
 from omit.cli.options import Json
 from omit.cli.statistical import WARNING, Size, print_table, seeded
@@ -44,6 +45,13 @@ def plan_(
         str, typer.Option("--p", help="Probability of the property, or one for each: 0.5,0.1,...")
     ] = "0.5",
     importance: Importance = None,
+    same_property: Annotated[
+        bool,
+        typer.Option(
+            "--same-property",
+            help="All queries ask for one and the same property: delta is known exactly.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Block sizes, accuracy, delta by the theorem and exactly, and what DP allows instead."""
@@ -58,7 +66,14 @@ def plan_(
             raise InvalidInput("With --delta, expected one --p and no --importance.")
         queries = most_queries(n, epsilon, delta, p=chances[0])
     assert queries is not None
-    found = plan(n, queries, epsilon, p=chances, importance=weights or None)
+    found = plan(
+        n,
+        queries,
+        epsilon,
+        p=chances,
+        importance=weights or None,
+        same_property=same_property,
+    )
     if json:
         typer.echo(json_format.dumps(_plan_as_json(found), allow_nan=False))
         return
@@ -109,7 +124,7 @@ def answer(
         promise = blocks.property_bound(chances, epsilon).guarantee(epsilon)
     found = list(zip(query, blocks.sizes, answers, strict=True))
     if not json:
-        _show_answers(name, found, promise)
+        _show_answers(name, blocks.n, found, promise)
         return
     content = {
         "command": "partition answer",
@@ -118,6 +133,7 @@ def answer(
             {"query": text, "entries": size, "answer": value} for text, size, value in found
         ],
         "statistical_guarantee": None if promise is None else str(promise),
+        "private": _is_promised(promise),
     }
     typer.echo(json_format.dumps(content))
 
@@ -136,11 +152,20 @@ def _records(source: str, column: str, bounds: str | None) -> "tuple[str, FloatA
     return data.name, np.repeat(data.values.astype(np.float64), data.counts)
 
 
+def _is_promised(promise: "StatisticalGuarantee | NoGuarantee | None") -> bool:
+    from omit.statistical.guarantee import StatisticalGuarantee
+
+    return isinstance(promise, StatisticalGuarantee)
+
+
 def _show_answers(
     name: str,
+    n: int,
     found: Sequence[tuple[str, int, float]],
     promise: "StatisticalGuarantee | NoGuarantee | None",
 ) -> None:
+    if not _is_promised(promise):
+        typer.echo(_not_private(name, n, found))
     rows = [[text, f"{size:,}", f"{value:.6g}"] for text, size, value in found]
     print_table(f"{name}: each query on its own block", ["query", "entries", "answer"], rows)
     if promise is None:
@@ -151,6 +176,23 @@ def _show_answers(
         return
     typer.echo(f"Together: {promise} (Theorem 5.1).")
     typer.echo(WARNING)
+
+
+def _not_private(name: str, n: int, found: Sequence[tuple[str, int, float]]) -> str:
+    """Say what answers without a promise are: the data's own, of all records or of some."""
+    if len(found) == 1 and found[0][1] == n:
+        return (
+            f"NOT private, for the curator's eyes only: this is the {_words(found[0][0])} of "
+            f"{name} itself, of all {n:,} records and without noise."
+        )
+    return (
+        "NOT private, for the curator's eyes only: the answers are those of the records "
+        f"themselves, of {name} without noise."
+    )
+
+
+def _words(query: str) -> str:
+    return "share" if query.startswith("share:") else query
 
 
 def _query(text: str) -> Any:
@@ -207,12 +249,12 @@ def _show_plan(found: "Plan") -> None:
 
     count = len(found.partition.sizes)
     asked = "1 query" if count == 1 else f"{count:,} queries"
-    title = f"{asked} on {found.partition.n:,} entries, ε = {found.epsilon:g}"
+    title = f"{asked} on {found.partition.n:,} entries, ε = {show_number(found.epsilon, ROUND_UP)}"
     kinds = Counter(
         zip(found.partition.sizes, found.probabilities, found.standard_errors, strict=True)
     )
     rows = [
-        [f"{number:,}", f"{size:,}", f"{p:g}", f"{error:.4g}"]
+        [f"{number:,}", f"{size:,}", f"{p!r}", f"{error:.4g}"]
         for (size, p, error), number in kinds.items()
     ]
     print_table(title, ["blocks", "entries each", "p", "standard error"], rows)
@@ -234,5 +276,8 @@ def _show_plan(found: "Plan") -> None:
     print_table("At the same error, ε and δ", headings, rows)
     typer.echo(f"assuming {found.assumption}")
     if found.exact is None:
-        typer.echo("Properties of unequal probability have no closed form: only the theorem holds.")
+        typer.echo(
+            "For different properties only the theorem holds; if all blocks answer the same "
+            "property, --same-property gives the exact δ, which is smaller."
+        )
     typer.echo(WARNING)

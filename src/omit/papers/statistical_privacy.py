@@ -120,7 +120,7 @@ def cells(table: PrintedTable) -> list[Cell]:
     found = []
     for place, epsilon in enumerate(table.epsilons):
         for queries, sigma, columns in table.rows:
-            computed = plan(table.n, queries, epsilon)
+            computed = plan(table.n, queries, epsilon, same_property=True)
             delta, number = columns[place]
             error = computed.standard_errors[0]
             value = (error * epsilon * table.n) ** 2 / (

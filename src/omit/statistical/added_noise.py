@@ -19,20 +19,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray
 from omit.errors import InvalidInput
 from omit.mechanisms.noise import Noise
-from omit.statistical.guarantee import PrivacyCurve
-from omit.statistical.half_line import LARGEST_EPSILON, log_tail
-from omit.statistical.hockey import envelope, hockey_stick, shifted
+from omit.statistical.guarantee import PrivacyCurve, at_most, bounded_curve
+from omit.statistical.half_line import LARGEST_EPSILON, laplace_loss_left, log_tail
+from omit.statistical.hockey import Bounds, envelope, hockey_stick, shifted
 from omit.statistical.lattice import Part
+from omit.statistical.sum_law import SumLaw
 
 _DEEPEST = 760.0
+# Of e to that power, whose exponent has been rounded three times.
+_DEEPEST_ROUNDING = 5e-13
+_UNIT = 2.0**-53
 _LARGEST_GRID = 2**21
 _USUAL_GRID = 2**17
 # Noise so much larger than what one entry changes leaves nothing to compute with.
@@ -41,6 +46,8 @@ _LARGEST_SCALE = 1e9
 # one without noise, up to e^-500.
 _SMALLEST_SCALE = 1e-3
 _MOST_NOISE_VALUES = 10**7
+# Epsilons at which bounds whose errors grow are taken besides those that are asked for.
+_LADDER = np.concatenate([[0.0], 2.0 ** np.arange(-8, 5, 0.5)])
 KINDS = ("laplace", "gaussian", "discrete-gaussian")
 
 
@@ -78,7 +85,7 @@ class DiscreteGaussian:
             weights = np.exp(-0.5 * np.square(places / self.scale))
         weights /= weights.sum()
         kept = weights > 0
-        return Part(places[kept] - places[kept][0], weights[kept], 1)
+        return Part(places[kept] - places[kept][0], weights[kept], 1, _DEEPEST_ROUNDING)
 
 
 AddedNoise: TypeAlias = Noise | DiscreteGaussian
@@ -112,7 +119,7 @@ def require_continuous(noise: Noise) -> None:
 
 def with_noise(
     plain: PrivacyCurve,
-    width: float,
+    width: Fraction,
     step: float,
     noise: Noise,
     noisy: Callable[[], PrivacyCurve],
@@ -123,8 +130,10 @@ def with_noise(
     ----------
     plain : PrivacyCurve
         Without the noise, with the words for the assumption with it.
-    width, step : float
-        What one entry changes at most, and the distance between answers.
+    width : Fraction
+        What one entry changes at most.
+    step : float
+        The distance between answers.
     noise : Noise
         Laplace or Gaussian.
     noisy : callable
@@ -133,28 +142,30 @@ def with_noise(
     if noise.scale > _LARGEST_SCALE * width:
         raise InvalidInput(
             f"Expected noise of a scale of at most {_LARGEST_SCALE:g} times what one entry "
-            f"changes, {width:g}, got {noise.scale:g}."
+            f"changes, {float(width):g}, got {noise.scale:g}."
         )
     alone = noise_alone(width, noise, plain.epsilon)
     if noise.scale > _SMALLEST_SCALE * step:
         curve = noisy()
-        delta = np.minimum(np.minimum(curve.delta, plain.delta), alone)
         lower = curve.lower
     else:
-        curve, delta = plain, np.minimum(plain.delta, alone)
+        curve = plain
         # The nearest answer is the true one, or the noise is above half a step.
-        beyond = float(log_tail(noise, np.array([0.5 * step]))[0]) + math.log(2)
+        beyond = float(log_tail(noise, np.array([0.5 * step]))[0]) + math.log(2) + 1e-9
         missed = np.exp(np.minimum(beyond + plain.epsilon, 700.0)) + math.exp(beyond)
         lower = np.maximum(plain.lower - missed, 0.0)
-    return replace(
-        curve,
-        delta=delta,
-        lower=np.minimum(lower, delta),
+    delta = np.minimum(np.minimum(curve.delta, plain.delta), alone)
+    return bounded_curve(
+        plain.epsilon,
+        lower,
+        delta,
+        plain.assumption,
+        pairs=curve.pairs,
         directions={name: np.minimum(each, delta) for name, each in curve.directions.items()},
     )
 
 
-def noise_alone(shift: float, noise: Noise, epsilon: FloatArray) -> FloatArray:
+def noise_alone(shift: float | Fraction, noise: Noise, epsilon: FloatArray) -> FloatArray:
     """Return an upper bound on delta if nothing but the noise is random: differential privacy.
 
     Examples
@@ -162,17 +173,31 @@ def noise_alone(shift: float, noise: Noise, epsilon: FloatArray) -> FloatArray:
     >>> noise_alone(1.0, Noise("laplace", 1.0), np.array([0.0, 1.0]))
     array([0.39346934, 0.        ])
     """
-    ratio = shift / noise.scale
     epsilon = np.minimum(epsilon, LARGEST_EPSILON)
     if noise.kind == "laplace":
-        return np.maximum(-np.expm1(np.minimum((epsilon - ratio) / 2, 0.0)), 0.0)
+        left = laplace_loss_left(Fraction(shift), noise, epsilon)
+        return np.minimum(at_most(-np.expm1(-left / 2), 1e-15), 1.0)
+    ratio = float(Fraction(shift) / Fraction(noise.scale))
+    upper, up_wrong = _log_ndtr(ratio / 2 - epsilon / ratio, ratio + epsilon / ratio)
+    lower, low_wrong = _log_ndtr(-ratio / 2 - epsilon / ratio, ratio + epsilon / ratio)
+    apart = epsilon + lower - upper
+    apart -= up_wrong + low_wrong + 4 * _UNIT * (epsilon + np.abs(lower) + np.abs(upper))
+    delta = np.exp(np.minimum(upper + up_wrong, 0.0)) * -np.expm1(np.minimum(apart, 0.0))
+    return delta * (1 + 4 * _UNIT) + SMALLEST_POSITIVE
+
+
+def _log_ndtr(x: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithm of the Gaussian distribution function, and by how much it may be wrong.
+
+    `size` is that of the terms of `x`, each of which was rounded a few times.
+    """
     from scipy.special import log_ndtr
 
-    upper = np.asarray(log_ndtr(ratio / 2 - epsilon / ratio), dtype=np.float64)
-    lower = np.asarray(log_ndtr(-ratio / 2 - epsilon / ratio), dtype=np.float64)
-    # Logarithms as large as these are wrong by some units in the last place.
-    slack = 1e-15 * (1 + np.abs(upper) + np.abs(lower) + epsilon)
-    return np.exp(upper) * (-np.expm1(np.minimum(epsilon + lower - upper, 0.0)) + slack)
+    value = np.asarray(log_ndtr(x), dtype=np.float64)
+    # The derivative: small where x is large, about -x where it is not.
+    slope = np.where(x < 0, 1 - x, np.exp(-0.5 * np.clip(x, 0.0, 100.0) ** 2))
+    with np.errstate(over="ignore"):
+        return value, 4 * _UNIT * (1 + np.abs(value) + size * slope)
 
 
 def show_noise(noise: AddedNoise) -> str:
@@ -184,18 +209,34 @@ def show_noise(noise: AddedNoise) -> str:
     'laplace noise of scale 2'
     """
     kind = "discrete Gaussian" if isinstance(noise, DiscreteGaussian) else noise.kind
-    return f"{kind} noise of scale {noise.scale:g}"
+    return f"{kind} noise of scale {noise.scale:.15g}"
 
 
 def trapezoid(
-    mass: FloatArray, shift: int, step: float, noise: Noise, epsilon: FloatArray, every: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the same for any `mass`, and by how much it can be wrong.
+    law: SumLaw, shift: int, step: float, noise: Noise, epsilon: FloatArray, *, every: bool
+) -> Bounds:
+    """Return bounds on the divergence of a noisy sum and of the same `shift` steps further up.
 
-    `shift` is in steps. With `every`, the envelope over all shifts up to `shift` is taken.
+    With `every`, the envelope over all shifts up to `shift` is taken. Errors are multiplied by
+    `e^epsilon`, so that bounds at smaller epsilons may be closer; these are asked for, too.
     """
+    ladder = np.unique(np.concatenate([epsilon, _LADDER[epsilon[-1] > _LADDER]]))
+    value, wrong = _by_trapezoid(law, shift, step, noise, ladder, every)
+    high = np.minimum.accumulate(np.minimum(value + wrong, 1.0))
+    asked = np.isin(ladder, epsilon)
+    return np.maximum(value - wrong, 0.0)[asked], high[asked]
+
+
+def _by_trapezoid(
+    law: SumLaw, shift: int, step: float, noise: Noise, epsilon: FloatArray, every: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return divergences, and by how much they can be wrong."""
     from scipy.signal import fftconvolve
 
+    least, most = np.exp(law.low), np.exp(law.high)
+    mass = (least + most) / 2
+    # Of what is not known about the sum, all may be where it hurts.
+    unknown = float((most - least).sum()) / 2 + law.outside
     low, high = noise.reach(1e-18)
     span = (len(mass) + shift) * step + (high - low)
     if span > _LARGEST_GRID * step:
@@ -209,7 +250,8 @@ def trapezoid(
     spread = np.zeros((len(mass) - 1) * divisions + 1)
     spread[::divisions] = mass
     reach = math.ceil(high / width)
-    density = np.maximum(fftconvolve(spread, noise.pdf(width * np.arange(-reach, reach + 1))), 0.0)
+    bell = noise.pdf(width * np.arange(-reach, reach + 1))
+    density = np.maximum(fftconvolve(spread, bell), 0.0)
     if every:
         value = envelope(density, shift * divisions, epsilon) * width
     else:
@@ -219,5 +261,7 @@ def trapezoid(
         noise.scale**2
     )
     grow = 1 + np.exp(np.minimum(epsilon, 700.0))
-    rounding = 1e-14 * float(density.max()) * span + 1e-17
-    return value, grow * (width**2 / 4 * bend + rounding)
+    # Three transforms, each wrong by some units in every layer, relative to all of what it holds.
+    layers = 3 * 6 * _UNIT * math.log2(len(density))
+    rounding = layers * float(np.linalg.norm(spread) * np.linalg.norm(bell)) * span + 2e-15
+    return value, grow * (width**2 / 4 * bend + rounding + unknown)

@@ -14,19 +14,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray
 from omit.errors import InvalidInput
-from omit.statistical.binomial import RELATIVE_ERROR, one_less, one_more
+from omit.statistical.binomial import RELATIVE_ERROR, log_pmf, one_less, one_more
 from omit.statistical.distribution import Distribution, checked_entries, property_probability
 from omit.statistical.draws import CONFIDENCE, expected_over_draws
-from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
+from omit.statistical.guarantee import (
+    PrivacyCurve,
+    ascending_epsilons,
+    at_least,
+    at_most,
+    bounded_curve,
+)
 from omit.statistical.property import describe
 from omit.statistical.sums import sum_curve_of_groups
 
@@ -34,6 +41,8 @@ Average: TypeAlias = Literal["exact", "threshold", "published"]
 
 # More curves than this are not computed one by one.
 _MOST_STEPS = 300
+# What is left out of a draw that has too many outcomes, as a logarithm: more where it is wide.
+_DEPTH, _DEPTH_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Population:
     def __str__(self) -> str:
         if len(self.groups) == 1:
             return describe(self.n, self.groups[0][1], self.known)
-        parts = ", ".join(f"{size:,} with probability {p:g}" for size, p in self.groups)
+        parts = ", ".join(f"{size:,} with probability {p:.15g}" for size, p in self.groups)
         return f"{self.n:,} independent entries, {parts}, {self.known:,} known to the adversary"
 
 
@@ -133,12 +142,11 @@ def sampled_property_curve(
         low, high = expected_delta((size - 1 - counts)[::-1], weights[::-1], p, epsilons)
         high = high + missing
     share = 1.0 if conditional else size / n
-    exact = average == "exact" and bool((high - low <= 1e-6 * high + 1e-15).all())
     text = f"{describe(n, p, known)}; {size:,} entries drawn without replacement"
-    method: Method = "exact" if exact else "upper bound"
-    if average == "published":
-        method = "as printed"
-    return curve_of(epsilons, share * low, share * high, method, text)
+    curve = averaged_curve(
+        epsilons, low, high, text, share=share, only_a_bound=average == "threshold"
+    )
+    return replace(curve, method="as printed") if average == "published" else curve
 
 
 def checked_sample(name: str, size: int, n: int) -> int:
@@ -155,18 +163,44 @@ def checked_sample(name: str, size: int, n: int) -> int:
     return size
 
 
-def curve_of(
-    epsilon: FloatArray, low: FloatArray, high: FloatArray, method: Method, assumption: str
+def averaged_curve(
+    epsilon: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    assumption: str,
+    *,
+    share: float = 1.0,
+    only_a_bound: bool = False,
 ) -> PrivacyCurve:
-    """Return an averaged curve, rounded away from the truth."""
+    """Return the curve between bounds, times a share, from binomial probabilities."""
+    # A product that is too small for a float is not zero.
+    most = np.where(high > 0, np.maximum(share * high, SMALLEST_POSITIVE), 0.0)
+    return bounded_curve(
+        epsilon,
+        at_least(share * low, RELATIVE_ERROR),
+        at_most(most, RELATIVE_ERROR),
+        assumption,
+        only_a_bound=only_a_bound,
+    )
+
+
+def estimated_curve(
+    epsilon: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    assumption: str,
+    *,
+    share: float = 1.0,
+) -> PrivacyCurve:
+    """Return the interval of a simulation, times a share, as a curve, which is not a bound."""
     return PrivacyCurve(
         epsilon,
-        np.minimum(high * (1 + RELATIVE_ERROR), 1.0),
-        np.maximum(low * (1 - RELATIVE_ERROR), 0.0),
+        np.minimum(at_most(share * high, RELATIVE_ERROR), 1.0),
+        at_least(share * low, RELATIVE_ERROR),
         (),
-        method,
+        "simulated",
         assumption,
-        confidence=CONFIDENCE if method == "simulated" else None,
+        confidence=CONFIDENCE,
     )
 
 
@@ -184,8 +218,9 @@ def expected_delta(
     if len(unknown) <= _MOST_STEPS:
         nodes = np.arange(len(unknown))
     else:
-        # Steps of equal weight, and the ends.
-        levels = np.linspace(0, 1, _MOST_STEPS)
+        # Steps of equal weight, and smaller and smaller ones where deltas are largest.
+        half = _MOST_STEPS // 2
+        levels = np.concatenate([np.geomspace(1e-300, 1 / half, half), np.linspace(0, 1, half)])
         share = np.cumsum(weights) / weights.sum()
         nodes = np.unique(np.searchsorted(share, levels).clip(0, len(unknown) - 1))
         nodes = np.unique(np.concatenate([[0], nodes, [len(unknown) - 1]]))
@@ -196,7 +231,7 @@ def expected_delta(
     exact_here = nodes[at] == np.arange(len(unknown))
     following = np.where(exact_here, at, np.minimum(at + 1, len(nodes) - 1))
     for node in range(len(nodes)):
-        upper += float(weights[at == node].sum()) * deltas[node]
+        upper += at_most(float(weights[at == node].sum()) * deltas[node])
         lower += float(weights[following == node].sum()) * deltas[node]
     return lower, upper
 
@@ -208,22 +243,25 @@ def _delta(others: int, p: float, epsilon: FloatArray) -> FloatArray:
 def _hypergeometric(
     population: int, marked: int, drawn: int
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], FloatArray, float]:
-    """Return how many marked ones are drawn, their probabilities, and what is left out of them."""
+    """Return how many marked ones are drawn, their probabilities, and what is left out of them.
+
+    As a ratio of binomial probabilities, each with the digits that it has.
+    """
     low, high = max(0, drawn - (population - marked)), min(marked, drawn)
-    mean = drawn * marked / population if population else 0.0
-    reach = 12 * math.sqrt(mean + 1) + 60
+    if low == high:
+        return np.array([low], dtype=np.int64), np.ones(1), 0.0
+    mean = drawn * marked / population
+    # Bernstein, for draws without replacement as for those with: beyond this there is e^-depth.
+    spread = drawn * marked / population * (1 - marked / population)
+    depth = _DEPTH if spread < _WIDE else _DEPTH_OF_WIDE
+    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * spread * depth) + 1
     first, last = max(low, math.floor(mean - reach)), min(high, math.ceil(mean + reach))
     counts = np.arange(first, last + 1, dtype=np.int64)
-    if population == 0 or low == high:
-        return np.array([low], dtype=np.int64), np.ones(1), 0.0
-    # Ratios of neighbours are simple; factorials of the population would lose digits.
-    z = counts[:-1].astype(np.float64)
-    ratio = (marked - z) * (drawn - z) / ((z + 1) * (population - marked - drawn + z + 1))
-    log = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
-    weights = np.exp(log - log.max())
-    # The tails beyond are below 1e-25.
-    whole = first == low and last == high
-    return counts, weights / weights.sum(), 0.0 if whole else 1e-20
+    share = Fraction(drawn, population)
+    log = log_pmf(counts, marked, share) + log_pmf(drawn - counts, population - marked, share)
+    log -= log_pmf(np.array([drawn]), population, share)
+    missing = 0.0 if first == low and last == high else 2 * math.exp(-depth)
+    return counts, np.exp(log), missing
 
 
 def _by_threshold(
@@ -237,12 +275,23 @@ def _by_threshold(
     """Return the bound of Example 1, at the threshold where it is smallest for each epsilon."""
     # Summed from the far end, where 1 less all others would have no digits left.
     beyond = np.append(np.cumsum(weights[::-1])[::-1][1:], 0.0)
-    chosen = np.unique(np.linspace(0, len(known) - 1, min(len(known), _MOST_STEPS)).astype(int))
-    best = np.ones(len(epsilon))
-    for index in chosen:
-        delta = _delta(int(others - known[index]), p, epsilon)
-        best = np.minimum(best, beyond[index] + missing + (1 - beyond[index]) * delta)
-    return np.zeros(len(epsilon)), best
+    best, where = np.ones(len(epsilon)), np.zeros(len(epsilon), dtype=np.int64)
+    first, last = 0, len(known) - 1
+    # Thresholds closer and closer to the best ones of all epsilons.
+    while True:
+        chosen = np.unique(np.linspace(first, last, _MOST_STEPS).astype(np.int64))
+        for index in chosen:
+            delta = _delta(int(others - known[index]), p, epsilon)
+            bound = beyond[index] + missing + (1 - beyond[index]) * delta
+            where = np.where(bound < best, index, where)
+            best = np.minimum(best, bound)
+        step = (last - first) // (_MOST_STEPS - 1) + 1
+        if step == 1:
+            return np.zeros(len(epsilon)), best
+        narrowed = max(int(where.min()) - step, first), min(int(where.max()) + step, last)
+        if narrowed == (first, last):
+            return np.zeros(len(epsilon)), best
+        first, last = narrowed
 
 
 def sampled_groups_curve(
@@ -289,7 +338,7 @@ def sampled_groups_curve(
     probabilities = [p for _, p in population.groups]
     chosen = range(len(probabilities)) if critical is None else [critical]
     lows, highs = [], []
-    method: Method = "exact"
+    simulated = False
     for group in chosen:
         if not 0 <= group < len(probabilities):
             raise InvalidInput(
@@ -308,11 +357,11 @@ def sampled_groups_curve(
         low, high, listed = expected_over_draws(
             [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng, len(chosen)
         )
-        method = method if listed else "simulated"
+        simulated = simulated or not listed
         lows.append(low)
         highs.append(high)
     share = 1.0 if conditional else size / population.n
     text = f"{population}; {size:,} entries drawn without replacement"
-    return curve_of(
-        epsilons, share * np.max(lows, axis=0), share * np.max(highs, axis=0), method, text
-    )
+    low, high = np.max(lows, axis=0), np.max(highs, axis=0)
+    curve_of = estimated_curve if simulated else averaged_curve
+    return curve_of(epsilons, low, high, text, share=share)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray
 from omit.statistical.binomial import one_less, one_more
 
 _FEW_UNITS = 8 * 2.0**-53
@@ -58,5 +58,6 @@ def mixture_delta(
             inner = np.where(some, np.log(B / np.where(some, weight, B)), 0.0)
             inner += slack * (1 + inner)
             value = weight * divergence(trials, p, np.maximum(inner, 0.0))
-            bounds.append(np.where(some, value, 0.0))
+            # A product that is too small for a float is not zero; lower bounds are rounded down.
+            bounds.append(np.where(some, np.maximum(value, SMALLEST_POSITIVE), 0.0))
     return np.maximum(*lows), np.maximum(*highs)

@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.statistical.composition_engine import MOST_STATES, ROUNDING, CompositionEngine
+from omit.statistical.composition_engine import MOST_STATES, CompositionEngine
 from omit.statistical.draws import CONFIDENCE, count_draws, draws, empirical_interval
-from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons
-from omit.statistical.hockey import hockey_stick
+from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
+from omit.statistical.hockey import divergence_bounds
 from omit.statistical.score_queries import Analyst, Entries, ScoreQuery, ask
 
 Averaging: TypeAlias = Literal["auto", "listed", "simulated"]
@@ -104,7 +104,7 @@ def composition_bound(
         for place, size in enumerate(blocks):
             total += size / entries.n * engine.expected(group, place)
         totals.append(total)
-    return _upper_bound(epsilons, totals, assumption)
+    return _upper_bound(epsilons, engine.rounded_up(np.max(totals, axis=0)), assumption)
 
 
 def worst_of_class(
@@ -146,7 +146,7 @@ def worst_of_class(
         totals.append(total)
     return _upper_bound(
         epsilons,
-        totals,
+        engine.rounded_up(np.max(totals, axis=0)),
         f"{_describe(entries, critical)}, a secret random partition, and any analyst who asks "
         f"only: {', '.join(query.name for query in queries)}",
     )
@@ -177,45 +177,31 @@ def exact_composition(
     blocks = checked_blocks(sizes, entries.n)
     epsilons = ascending_epsilons(epsilon)
     engine = CompositionEngine(entries, blocks, analyst, epsilons)
-    delta = np.zeros(len(epsilons))
+    low, high = np.zeros(len(epsilons)), np.zeros(len(epsilons))
     pairs: list[Pair] = [(entries.values[0], entries.values[-1])] * len(epsilons)
     for group in _critical_groups(entries, critical):
         if not engine.is_small(group):
             raise InvalidInput("There are too many draws and answers to list them.")
         laws = engine.answer_laws(group)
         answers = sorted({answer for law in laws.values() for answer in law})
-        table = {
-            value: np.array([law.get(answer, 0.0) for answer in answers])
-            for value, law in laws.items()
-        }
+        bounds = {value: engine.answer_bounds(law, answers) for value, law in laws.items()}
         for v, w in itertools.permutations(entries.values, 2):
-            value = hockey_stick(table[v], table[w], epsilons)
-            for place in np.flatnonzero(value > delta):
+            least, most = divergence_bounds(bounds[v], bounds[w], epsilons)
+            for place in np.flatnonzero(least > low):
                 pairs[place] = (v, w)
-            delta = np.maximum(delta, value)
-    error = engine.error_of_all_answers()
-    return PrivacyCurve(
+            low, high = np.maximum(low, least), np.maximum(high, most)
+    return bounded_curve(
         epsilons,
-        np.minimum(delta + error, 1.0),
-        np.maximum(delta - error, 0.0),
-        tuple(pairs),
-        "exact",
+        low,
+        high,
         f"{_describe(entries, critical)}, a secret random partition",
+        pairs=tuple(pairs),
     )
 
 
-def _upper_bound(
-    epsilon: FloatArray, totals: Sequence[FloatArray], assumption: str
-) -> PrivacyCurve:
-    """Return the curve for the worst group of the critical entry, rounded upward."""
-    return PrivacyCurve(
-        epsilon,
-        np.minimum(np.max(totals, axis=0) * (1 + ROUNDING), 1.0),
-        np.zeros(len(epsilon)),
-        (),
-        "upper bound",
-        assumption,
-    )
+def _upper_bound(epsilon: FloatArray, bound: FloatArray, assumption: str) -> PrivacyCurve:
+    """Return a bound for the worst group of the critical entry as a curve."""
+    return bounded_curve(epsilon, np.zeros(len(epsilon)), bound, assumption, only_a_bound=True)
 
 
 def checked_blocks(sizes: Sequence[int], n: int) -> tuple[int, ...]:

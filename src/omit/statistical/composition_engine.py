@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
+from omit.statistical.distribution import Distribution
 from omit.statistical.draws import count_draws, draws
-from omit.statistical.hockey import hockey_stick, shifted
+from omit.statistical.guarantee import at_most
+from omit.statistical.hockey import Bounds
 from omit.statistical.lattice import Part, lattice_sum
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery
+from omit.statistical.sums import sum_curve_of_groups
 
 Drawn: TypeAlias = tuple[int, ...]
 
 MOST_STATES = 200_000
-# Laws that are not longer are summed value by value, without a transform and its absolute error.
-_DIRECT_LENGTH = 4_000
-# Relative: thousands of products and sums of positive numbers.
-ROUNDING = 1e-12
+_UNIT = 2.0**-53
+# Roundings of a product of probabilities, beyond one for every state that is summed over.
+_FEW = 64
+# Products that are lost below floats, as many as there are states.
+_LOST = 1e-315
 
 
 class CompositionEngine:
@@ -32,8 +36,9 @@ class CompositionEngine:
     ) -> None:
         self.entries, self.blocks, self.analyst, self.epsilon = entries, blocks, analyst, epsilon
         self._laws: dict[tuple[ScoreQuery, Drawn], tuple[int, FloatArray]] = {}
-        # By how much a law may be wrong in all, and each of its probabilities relative to it.
-        self._errors: dict[tuple[ScoreQuery, Drawn], tuple[float, float]] = {}
+        # By how much a law was wrong at most: its probabilities relative to them, and in all.
+        self._relative_error = self._total_error = 0.0
+        self._additions = 0
         self._deltas: dict[tuple[ScoreQuery, Drawn], FloatArray] = {}
 
     def others(self, critical: int) -> list[int]:
@@ -72,55 +77,67 @@ class CompositionEngine:
         """Return the smallest answer and the probabilities from there on."""
         key = query, drawn
         if key not in self._laws:
-            start, parts = 0, []
-            for count, (_, law) in zip(drawn, self.entries.groups, strict=True):
-                chances: dict[int, float] = defaultdict(float)
-                for value, chance in law:
-                    if chance > 0:
-                        chances[query.scores[value]] += chance
-                lowest = min(chances)
-                start += count * lowest
-                points = sorted(chances)
-                parts.append(
-                    Part(np.array(points) - lowest, np.array([chances[x] for x in points]), count)
-                )
-            length = 1 + sum(part.count * int(part.points[-1]) for part in parts)
-            if length <= _DIRECT_LENGTH:
-                mass, relative = _convolved(parts)
-                self._laws[key] = start, mass
-                self._errors[key] = 0.0, relative
+            start, parts = self._parts(query, drawn)
+            if parts:
+                tilted = lattice_sum(parts)
+                self._laws[key] = start + tilted.start, tilted.mass
+                self._relative_error = max(self._relative_error, tilted.relative_error)
+                missing = tilted.total_error - tilted.relative_error
+                self._total_error = max(self._total_error, missing)
             else:
-                found = lattice_sum(parts)
-                self._laws[key] = start + found.start, found.mass
-                self._errors[key] = found.total_error, 0.0
+                self._laws[key] = start, np.ones(1)
         return self._laws[key]
 
-    def error_of_all_answers(self) -> FloatArray:
-        """Return by how much the divergence of all answers may be wrong, from the laws so far.
+    def _parts(self, query: ScoreQuery, drawn: Drawn) -> tuple[int, list[Part]]:
+        """Return the smallest answer, and what the entries of every group add to it."""
+        start, parts = 0, []
+        for count, (_, law) in zip(drawn, self.entries.groups, strict=True):
+            chances: dict[int, float] = defaultdict(float)
+            for value, chance in law:
+                if chance > 0:
+                    chances[query.scores[value]] += chance
+            points = sorted(chances)
+            start += count * points[0]
+            if count and len(points) > 1:
+                weights = np.array([chances[point] for point in points])
+                parts.append(Part(np.array(points) - points[0], weights, count))
+        return start, parts
 
-        Relative errors do not grow with epsilon: only where the first probability is larger than
-        `e^epsilon` times the second do they count.
-        """
-        absolute = max((each[0] for each in self._errors.values()), default=0.0)
-        relative = max((each[1] for each in self._errors.values()), default=0.0)
-        grow = 1 + np.exp(np.minimum(self.epsilon, 700.0))
-        return len(self.blocks) * (grow * absolute + 3 * relative) + ROUNDING
+    def answer_bounds(self, law: dict[Answers, float], answers: list[Answers]) -> Bounds:
+        """Return bounds on the logarithms of the probabilities of answers."""
+        mass = np.array([law.get(answer, 0.0) for answer in answers])
+        relative = self._rounding()
+        wrong = len(self.blocks) * self._total_error + _LOST
+        with np.errstate(divide="ignore"):
+            return (
+                np.log(np.maximum(mass * (1 - relative) - wrong, 0.0)),
+                np.log(mass * (1 + relative) + wrong),
+            )
+
+    def rounded_up(self, bound: FloatArray) -> FloatArray:
+        """Return what an average over all draws and answers is at most."""
+        relative = self._rounding()
+        return np.minimum(at_most(bound, relative) + len(self.blocks) * self._total_error, 1.0)
+
+    def _rounding(self) -> float:
+        """Return by how much a sum of products of probabilities may be wrong, relative to it."""
+        return (_FEW + 2 * self._additions) * _UNIT + 2 * len(self.blocks) * self._relative_error
 
     def delta(self, query: ScoreQuery, drawn: Drawn) -> FloatArray:
         """Return the curve on a block with these others, over all pairs of values."""
         key = query, drawn
+        self._additions += 1
         if key not in self._deltas:
-            _, mass = self.law(query, drawn)
             scores = sorted({query.scores[value] for value in self.entries.values})
-            best = np.zeros(len(self.epsilon))
-            for shift in {b - a for a in scores for b in scores if b > a}:
-                up, still = shifted(mass, shift)
-                best = np.maximum(best, hockey_stick(up, still, self.epsilon))
-                best = np.maximum(best, hockey_stick(still, up, self.epsilon))
-            absolute, relative = self._errors[key]
-            grow = 1 + np.exp(np.minimum(self.epsilon, 700.0))
-            error = absolute * grow + 3 * relative * (best > 0)
-            self._deltas[key] = np.minimum(best + (error if len(scores) > 1 else 0.0), 1.0)
+            others = [
+                (Distribution(part.points, part.probabilities), part.count)
+                for part in self._parts(query, drawn)[1]
+            ]
+            self._deltas[key] = (
+                sum_curve_of_groups(others, scores, self.epsilon).delta
+                if len(scores) > 1
+                else np.zeros(len(self.epsilon))
+            )
         return self._deltas[key]
 
     def expected(self, critical: int, place: int) -> FloatArray:
@@ -132,8 +149,9 @@ class CompositionEngine:
             # The entry is in block `place`: earlier blocks are drawn from the others.
             size = self.blocks[block] - (block == place)
             for drawn, weight in draws(left, size):
+                self._additions += 1
                 if block == place:
-                    total = total + weight * self.delta(query, drawn)
+                    total = total + at_most(weight * self.delta(query, drawn))
                     continue
                 rest = [a - b for a, b in zip(left, drawn, strict=True)]
                 for answer, chance in self._answers(query, drawn):
@@ -185,6 +203,7 @@ class CompositionEngine:
         """Add the answers from this block on; `value` is None once the entry has been used."""
         if block == len(self.blocks):
             found[answers] += weight
+            self._additions += 1
             return
         size = self.blocks[block]
         query = self.analyst_query(answers)
@@ -212,24 +231,3 @@ class CompositionEngine:
         for offset, chance in enumerate(mass):
             if chance > 0:
                 yield start + offset, float(chance)
-
-
-def _convolved(parts: Sequence[Part]) -> tuple[FloatArray, float]:
-    """Return the law of a sum, and by how much each probability may be wrong relative to it.
-
-    All terms are positive, so that every product and sum adds one unit to the relative error.
-    """
-    total, units = np.ones(1), 0
-    for part in parts:
-        power = np.zeros(int(part.points[-1]) + 1)
-        power[part.points] = part.probabilities
-        own, left = 4, part.count
-        while left:
-            if left % 2:
-                units += own + min(len(total), len(power)) + 1
-                total = np.convolve(total, power)
-            left //= 2
-            if left:
-                own = 2 * own + len(power) + 1
-                power = np.convolve(power, power)
-    return total, units * 2.0**-53

@@ -1,14 +1,17 @@
 """What is known about one entry of the database: a distribution over finitely many numbers.
 
-The values lie on a lattice, `lower + step * (0, 1, 2, ...)`, because sums are computed on it. Real
-values are binned first; the answer is then the sum of the binned values.
+The values lie on a lattice, `lower + step * (0, 1, 2, ...)`, because sums are computed on it.
+Values are moved to it within rounding only, as 0.1, 0.2, 0.3 have to be: moved any further,
+different sums would become one, and hide more than they do. Other values are binned first; what is
+published is then the sum of the binned values.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +23,10 @@ from omit.errors import InvalidInput
 # How far probabilities that were typed or estimated may miss 1.
 SUM_TOLERANCE = 1e-9
 _LARGEST_SPAN = 10**7
+# Rounding, relative to the largest value: some units in its last place.
+_ROUNDING = 16 * Fraction(1, 2**53)
+# Bends of a logarithm that rounding makes.
+_LOG_ROUNDING = 4e-16
 
 
 def property_probability(value: float, name: str = "p") -> float:
@@ -99,11 +106,12 @@ class Distribution:
         order = np.argsort(numbers, kind="stable")
         order = order[weights[order] > 0]
         numbers, weights = numbers[order], weights[order] / total
-        if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
+        if len(numbers) < 2 or (numbers[1:] <= numbers[:-1]).any():
             raise InvalidInput("Expected at least two distinct values of positive probability.")
         object.__setattr__(self, "values", numbers)
         object.__setattr__(self, "probabilities", weights)
-        object.__setattr__(self, "_lattice", _lattice(numbers))
+        step, [places] = common_lattice([numbers])
+        object.__setattr__(self, "_lattice", (step, places))
         for array in (numbers, weights):
             array.flags.writeable = False
 
@@ -121,6 +129,8 @@ class Distribution:
     @classmethod
     def binned(cls, values: ArrayLike, weights: ArrayLike, step: float) -> Distribution:
         """Return real values moved to the nearest multiple of `step`, weights made to sum to 1.
+
+        Publish the sum of values that were moved so: the sum of the values themselves tells more.
 
         Examples
         --------
@@ -164,16 +174,26 @@ class Distribution:
         The geometric mean is meant. Sums of such entries are log-concave too, and then the pair of
         extreme values is the easiest to tell apart.
         """
+        return math.isfinite(self.bend)
+
+    @property
+    def bend(self) -> float:
+        """How far below a concave function the logarithms of the probabilities are, by rounding.
+
+        Zero if they are concave, and infinite if they are not even up to rounding.
+        """
         if not (np.diff(self.points) == 1).all():
-            return False
-        log = np.log(self.probabilities)
-        bend = log[:-2] + log[2:] - 2 * log[1:-1]
+            return math.inf
+        exact = [Fraction(each) for each in self.probabilities.tolist()]
+        if all(b * b >= a * c for a, b, c in zip(exact, exact[1:], exact[2:], strict=False)):
+            return 0.0
         # Rounding may break ties, as in a geometric distribution. Many small bends make a large
         # one, so what counts is how far the whole is from a concave one.
-        slack = 4e-16 * (1 + float(np.abs(log).max()))
-        if not (bend > 0).any():
-            return True
-        return not (bend > 4 * slack).any() and _distance_to_concave(log) <= slack
+        log = np.log(self.probabilities)
+        slack = _LOG_ROUNDING * (1 + float(np.abs(log).max()))
+        if (log[:-2] + log[2:] - 2 * log[1:-1] > 4 * slack).any():
+            return math.inf
+        return 2 * slack if _distance_to_concave(log) <= slack else math.inf
 
     def __repr__(self) -> str:
         return (
@@ -199,21 +219,49 @@ def _distance_to_concave(log: FloatArray) -> float:
     return float((above - log).max())
 
 
-def _lattice(values: FloatArray) -> tuple[float, NDArray[np.int64]]:
-    """Return the step of the finest lattice that holds the values, and their places on it."""
-    above = values - values[0]
-    scale = float(above[-1])
-    tolerance = 1e-9 * scale
-    step = 0.0
-    for distance in above[1:]:
-        step = _common_step(step, float(distance), tolerance)
-    places = np.rint(above / step)
-    if places[-1] > _LARGEST_SPAN or (np.abs(above - places * step) > tolerance).any():
+def common_lattice(
+    values: Sequence[FloatArray],
+) -> tuple[float, list[NDArray[np.int64]]]:
+    """Return the step of the finest lattice that holds all values, and their places on it.
+
+    Every array has a lattice of its own that begins at its first, smallest value; all have the same
+    step.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such lattice, up to rounding.
+
+    Examples
+    --------
+    >>> common_lattice([np.array([1.0, 2.0]), np.array([5.0, 6.5])])
+    (0.5, [array([0, 2]), array([0, 3])])
+    """
+    with np.errstate(over="ignore"):
+        above = [each - each[0] for each in values]
+    scale = max(float(each[-1]) for each in above)
+    if not math.isfinite(scale):
+        raise InvalidInput("Expected values whose differences are within floating-point range.")
+    guess = 0.0
+    for distance in np.unique(np.concatenate(above)):
+        guess = _common_step(guess, float(distance), 1e-9 * scale)
+    places = [np.rint(each / guess).astype(np.int64) for each in above]
+    widest = max(range(len(values)), key=lambda index: int(places[index][-1]))
+    span = int(places[widest][-1])
+    # From here on nothing is rounded.
+    step = (Fraction(float(values[widest][-1])) - Fraction(float(values[widest][0]))) / max(span, 1)
+    tolerance = _ROUNDING * Fraction(max(float(np.abs(each).max()) for each in values))
+    moved = (
+        abs(Fraction(value) - Fraction(each[0]) - place * step)
+        for each, own in zip((array.tolist() for array in values), places, strict=True)
+        for value, place in zip(each, own.tolist(), strict=True)
+    )
+    if span > _LARGEST_SPAN or any(distance > tolerance for distance in moved):
         raise InvalidInput(
             "Expected values that are multiples of one step; put real values into bins with "
-            "Distribution.binned first."
+            "Distribution.binned first, and publish the sum of the binned values."
         )
-    return scale / float(places[-1]), places.astype(np.int64)
+    return float(step), places
 
 
 def _common_step(first: float, second: float, tolerance: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
+from omit.statistical.guarantee import at_most
 
 _MOST_COMPOSITIONS = 5_000
 CONFIDENCE = 0.99
@@ -38,7 +39,7 @@ def expected_over_draws(
         for composition, weight in draws(sizes, drawn):
             below, above = delta(composition)
             low += weight * below
-            high += weight * above
+            high += at_most(weight * above)
         return low, high, True
     if rng is None:
         raise InvalidInput(

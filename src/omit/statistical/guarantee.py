@@ -19,6 +19,7 @@ from decimal import ROUND_UP
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omit import _validate
 from omit._decimals import show_number
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 Method: TypeAlias = Literal["exact", "upper bound", "simulated", "as printed"]
 Pair: TypeAlias = tuple[Any, Any]
+
+# A curve is called exact if its bounds are no further apart, relative to delta.
+PRECISION = 1e-6
+_FEW_DIGITS = 1e-300
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,12 @@ class PrivacyCurve:
     epsilon : array
         Ascending.
     delta : array
-        Never below the truth (a simulation: with the stated confidence).
+        Never below the truth (a simulation: with the stated confidence), and falling. Zero is
+        zero: what is too small for a float is the smallest positive one.
     lower : array
-        Never above the truth; equal to `delta` up to rounding if exact. A simulation estimates a
-        bound, and [lower, delta] is an interval for that bound.
+        Never above the truth; within a millionth of `delta` if exact, and otherwise a statement of
+        how close the bound is. A simulation estimates a bound, and [lower, delta] is an interval
+        for that bound.
     pairs : tuple of (v, w)
         For every epsilon the pair of values that is easiest to tell apart, `v` against `w`; empty
         where a bound does not say.
@@ -173,28 +180,101 @@ class PrivacyCurve:
         )
 
 
+def at_most(value: FloatArray, relative: float = 0.0) -> FloatArray:
+    """Return what numbers that may be wrong by so much are at most; what is zero is zero.
+
+    Where the smallest positive floats have too few digits for it, one of them is added.
+
+    Examples
+    --------
+    >>> at_most(np.array([0.0, 5e-324, 0.5]), 1e-3)
+    array([0.000e+000, 9.881e-324, 5.005e-001])
+    """
+    return np.where(value > 0, value * (1 + relative) + SMALLEST_POSITIVE, 0.0)
+
+
+def at_least(value: FloatArray, relative: float = 0.0) -> FloatArray:
+    """Return what numbers that may be wrong by so much are at least.
+
+    Examples
+    --------
+    >>> at_least(np.array([0.0, 5e-324, 0.5]), 1e-3)
+    array([0.    , 0.    , 0.4995])
+    """
+    return np.maximum(value * (1 - relative) - SMALLEST_POSITIVE, 0.0)
+
+
+def agree(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Tell where bounds are so close that either may be called exact.
+
+    Floats below 1e-300 have no digits left for it, so there any upper bound will do.
+
+    Examples
+    --------
+    >>> agree(np.array([0.1, 0.1, 0.0]), np.array([0.1, 0.1001, 5e-324]))
+    array([ True, False,  True])
+    """
+    return (high - low <= PRECISION * high) | (high <= _FEW_DIGITS)
+
+
+def bounded_curve(
+    epsilon: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    assumption: str,
+    *,
+    pairs: tuple[Pair, ...] = (),
+    directions: Mapping[str, FloatArray] | None = None,
+    only_a_bound: bool = False,
+) -> PrivacyCurve:
+    """Return the curve between proven bounds, called exact only where they agree.
+
+    The truth falls with epsilon. So what bounds it at one epsilon bounds it at every larger one,
+    and bounds that grow with epsilon, as errors multiplied by `e^epsilon` do, never show.
+
+    Examples
+    --------
+    >>> curve = bounded_curve(np.array([0.0, 9.0]), np.zeros(2), np.array([0.1, 1.0]), "none")
+    >>> curve.delta, curve.method
+    (array([0.1, 0.1]), 'upper bound')
+    """
+    delta = _falling(high)
+    lower = np.minimum(np.maximum.accumulate(np.maximum(low, 0.0)[::-1])[::-1], delta)
+    exact = not only_a_bound and bool(agree(lower, delta).all())
+    return PrivacyCurve(
+        epsilon,
+        delta,
+        lower,
+        pairs,
+        "exact" if exact else "upper bound",
+        assumption,
+        {name: np.minimum(_falling(each), delta) for name, each in (directions or {}).items()},
+    )
+
+
+def _falling(high: FloatArray) -> FloatArray:
+    return np.minimum.accumulate(np.minimum(high, 1.0))
+
+
 def two_directions(
     epsilon: FloatArray,
-    more: FloatArray,
-    less: FloatArray,
-    error: FloatArray | float,
+    more: tuple[FloatArray, FloatArray],
+    less: tuple[FloatArray, FloatArray],
     assumption: str,
     *,
     pairs: tuple[Pair, Pair] = ((1.0, 0.0), (0.0, 1.0)),
-    relative_error: float = 0.0,
-    method: Method = "exact",
+    only_a_bound: bool = False,
 ) -> PrivacyCurve:
-    """Return the curve of two directions: the larger one, rounded away from the truth."""
-    worst = np.maximum(more, less)
-    names = [f"{v:g} against {w:g}" for v, w in pairs]
-    return PrivacyCurve(
+    """Return the curve of two directions, from bounds on either: the larger one."""
+    names = [f"{v:.15g} against {w:.15g}" for v, w in pairs]
+    return bounded_curve(
         epsilon,
-        np.minimum(worst * (1 + relative_error) + error, 1.0),
-        np.maximum(worst * (1 - relative_error) - error, 0.0),
-        tuple(pairs[0] if first else pairs[1] for first in more >= less),
-        method,
+        np.maximum(more[0], less[0]),
+        np.maximum(more[1], less[1]),
         assumption,
-        {names[0]: np.minimum(more, 1.0), names[1]: np.minimum(less, 1.0)},
+        pairs=tuple(pairs[0] if first else pairs[1] for first in more[1] >= less[1]),
+        directions={names[0]: more[1], names[1]: less[1]},
+        only_a_bound=only_a_bound,
     )
 
 

@@ -10,46 +10,58 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
 from omit.mechanisms.noise import Noise
+from omit.statistical.sum_law import SumLaw
 
 # The curve falls, so that stopping here is safe.
 LARGEST_EPSILON = 1e6
 _HALVINGS = 40
+# Noise beyond so many scales has less than e^-2000.
+_FAR_OUT = {"laplace": 2_000.0, "gaussian": 64.0}
 _Place: TypeAlias = tuple[int, float]
 
 
 @dataclass(frozen=True, eq=False)
 class LogMass:
-    """Logarithms of the probabilities of consecutive answers, and how wrong these can be.
+    """Logarithms of the probabilities of consecutive answers, between bounds.
 
     Attributes
     ----------
-    log
-        Logarithms of the probabilities.
-    relative
-        By how much each probability may be wrong, relative to it.
-    point_error, outside
-        By how much it may be wrong beside, and what all others have together.
+    low, high
+        Bounds on the logarithms.
+    outside
+        What all other answers have together, at most.
     """
 
-    log: FloatArray
-    relative: float = 0.0
-    point_error: float = 0.0
+    low: FloatArray
+    high: FloatArray
     outside: float = 0.0
+
+    @classmethod
+    def of(cls, law: SumLaw) -> LogMass:
+        """Return the part of a law that something is known about, around its mode."""
+        known = np.isfinite(law.low)
+        mode = int(np.argmax(law.low))
+        before, after = np.flatnonzero(~known[:mode]), np.flatnonzero(~known[mode:])
+        first = int(before[-1]) + 1 if len(before) else 0
+        last = mode + int(after[0]) if len(after) else len(known)
+        left = np.exp(law.high[:first]).sum() + np.exp(law.high[last:]).sum()
+        return cls(law.low[first:last], law.high[first:last], float(left) + law.outside)
 
     @property
     def mirrored(self) -> LogMass:
         """The same for the answers in descending order."""
-        return replace(self, log=self.log[::-1])
+        return replace(self, low=self.low[::-1], high=self.high[::-1])
 
 
 def half_line(
-    mass: LogMass, shift: int, step: float, noise: Noise, epsilon: FloatArray
+    mass: LogMass, shift: int, step: float, width: Fraction, noise: Noise, epsilon: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds on the divergence of the shifted noisy answer from the unshifted.
 
@@ -66,93 +78,101 @@ def half_line(
         By how many steps the entry's first value moves the answer upward against its second.
     step : float
         Distance between answers.
+    width : Fraction
+        The same shift as a number: `shift` steps, without rounding.
     noise : Noise
         Laplace or Gaussian.
     epsilon : array
         At which to evaluate.
     """
     line = _HalfLine(mass, shift, step, noise)
-    found = [line.bounds(min(float(each), LARGEST_EPSILON)) for each in epsilon]
-    low = np.where(epsilon <= LARGEST_EPSILON, [each[0] for each in found], 0.0)
-    return as_array(low), as_array([each[1] for each in found])
+    bounds = [line.bounds(min(float(each), LARGEST_EPSILON)) for each in epsilon]
+    low = np.where(epsilon <= LARGEST_EPSILON, [each[0] for each in bounds], 0.0)
+    # What is too small for a float is not zero, unless no loss is larger than epsilon.
+    high = as_array([each[1] for each in bounds]) + SMALLEST_POSITIVE
+    if noise.kind == "laplace":
+        some = laplace_loss_left(width, noise, epsilon) > 0
+        low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
+    return np.maximum(low - SMALLEST_POSITIVE, 0.0), high
 
 
 class _HalfLine:
     """The search for the end of the best half-line, with bounds on all that it computes.
 
     A place is a whole number of steps and a rest, so that the rest keeps its digits however far out
-    it is.
+    it is. Noise that is larger than `_FAR_OUT` scales is less likely than anything that counts, so
+    that answers further away are left out of densities, and of tails if they are below.
     """
 
     def __init__(self, mass: LogMass, shift: int, step: float, noise: Noise) -> None:
         self.mass, self.shift, self.step, self.noise = mass, shift, step, noise
-        self.numbers = np.arange(len(mass.log), dtype=np.float64)
-        # Densities are taken relative to their largest value, 1. Summed over all answers they are
-        # at most 2 and their integral in steps, which is below 3 times the scale.
-        wrong = mass.point_error * (2 + 3 * noise.scale / step) + mass.outside
-        self.log_wrong = math.log(wrong) if wrong > 0 else -math.inf
-        self.total_error = len(mass.log) * mass.point_error + mass.outside
-        weights = np.exp(mass.log)
+        self.numbers = np.arange(len(mass.low), dtype=np.float64)
+        # Densities are taken relative to their largest value, 1.
+        self.log_outside = math.log(mass.outside) if mass.outside > 0 else -math.inf
+        reach = _FAR_OUT[noise.kind] * noise.scale / step
+        self.reach = min(math.ceil(reach) + 1, len(mass.low))
+        self.beyond = [_log_tail_sums(each) for each in (mass.low, mass.high)]
+        weights = np.exp(mass.low)
+        weights /= weights.sum()
         self.centre = float(weights @ self.numbers)
         variance = float(weights @ (self.numbers - self.centre) ** 2)
         self.spread = math.hypot(math.sqrt(variance), noise.scale / step)
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """Return bounds on the divergence at one epsilon."""
-        # Nowhere is the ratio of Laplace densities larger.
-        if self.noise.kind == "laplace" and epsilon >= self.shift * self.step / self.noise.scale:
-            return 0.0, 0.0
         begin = self._before(epsilon)
         if begin is None:
             return 0.0, 1.0
         begin = self._last(begin, epsilon)
         end = self._beyond(begin, epsilon)
-        up, up_wrong = self._tail(begin, self.shift)
-        still, still_wrong = self._tail(begin, 0)
-        most = math.exp(min(up + up_wrong, 0.0)) + self.total_error
-        if epsilon + still > 30 or (self.total_error > 0 and epsilon > 690):
-            # The end is too far from the best one, or errors are multiplied by too much.
-            return 0.0, min(most, 1.0)
-        # Without cancellation where the two are close.
-        apart = epsilon + still - up
-        close = apart < 1
-        value = math.exp(up) * -math.expm1(apart) if close else math.exp(up) - math.exp(up + apart)
-        wrong = math.exp(up) * math.expm1(up_wrong)
-        wrong += math.exp(epsilon + still) * math.expm1(still_wrong)
-        if self.total_error > 0:
-            wrong += (1 + math.exp(epsilon)) * self.total_error
-        between = most
-        if end is not None:
-            up_end, end_wrong = self._tail(end, self.shift)
-            between -= max(math.exp(up_end - end_wrong) - self.total_error, 0.0)
-            between = max(between, math.exp(up) * up_wrong)
+        up, still = self._tail(begin, self.shift), self._tail(begin, 0)
+        most = math.exp(min(up[1], 0.0))
+        if epsilon + still[0] - up[1] > 30:
+            # The end is too far from the best one.
+            return 0.0, most
+        between = most if end is None else most - math.exp(self._tail(end, self.shift)[0])
         gap = max(epsilon - self._ratio(begin)[0], 0.0)
         gain = math.expm1(gap) * between if gap < 700 else math.inf
-        high = min(value + wrong + gain, most, 1.0)
-        return max(min(value - wrong, high), 0.0), max(high, 0.0)
+        high = min(_difference(up[1], epsilon + still[0]) + gain, most)
+        low = _difference(up[0], min(epsilon + still[1], up[0]))
+        return min(low, high), max(high, 0.0)
 
     def _ratio(self, at: _Place) -> tuple[float, float]:
         """Return bounds on the logarithm of the ratio of the densities."""
         up, still = self._density(at, self.shift), self._density(at, 0)
-        slack = 2 * self.mass.relative + _rounding(up) + _rounding(still)
-        least = _log_minus(up, self.log_wrong) - _log_plus(still, self.log_wrong)
-        less = _log_minus(still, self.log_wrong)
-        most = math.inf if less == -math.inf else _log_plus(up, self.log_wrong) - less
-        return least - slack, most + slack
+        most = math.inf if still[0] == -math.inf else up[1] - still[0]
+        return up[0] - still[1], most
 
-    def _from_answers(self, at: _Place, shift: int) -> FloatArray:
+    def _near(self, at: _Place, shift: int) -> tuple[slice, FloatArray]:
+        """Return the answers that count, and how far the place is above them."""
         steps, rest = at
-        return self.step * (float(steps - shift) - self.numbers) + rest
+        middle = math.floor(steps - shift + rest / self.step)
+        first = min(max(middle - self.reach, 0), max(len(self.numbers) - 2 * self.reach, 0))
+        near = slice(first, first + 2 * self.reach)
+        return near, self.step * (float(steps - shift) - self.numbers[near]) + rest
 
-    def _density(self, at: _Place, shift: int) -> float:
-        z = np.abs(self._from_answers(at, shift)) / self.noise.scale
-        return _log_sum(self.mass.log - (z if self.noise.kind == "laplace" else 0.5 * z**2))
+    def _density(self, at: _Place, shift: int) -> tuple[float, float]:
+        near, above = self._near(at, shift)
+        z = np.abs(above) / self.noise.scale
+        bell = z if self.noise.kind == "laplace" else 0.5 * z**2
+        return self._rounded(
+            _log_sum(self.mass.low[near] - bell), _log_sum(self.mass.high[near] - bell)
+        )
 
     def _tail(self, at: _Place, shift: int) -> tuple[float, float]:
-        """Return the logarithm of the probability beyond, and by how much it may be wrong."""
-        tails = log_tail(self.noise, self._from_answers(at, shift))
-        value = _log_sum(self.mass.log + tails)
-        return value, self.mass.relative + _rounding(value)
+        """Return bounds on the logarithm of the probability beyond."""
+        near, above = self._near(at, shift)
+        tails = log_tail(self.noise, above)
+        return self._rounded(
+            *(
+                _log_plus(_log_sum(each[near] + tails), float(beyond[min(near.stop, len(each))]))
+                for each, beyond in zip((self.mass.low, self.mass.high), self.beyond, strict=True)
+            )
+        )
+
+    def _rounded(self, low: float, high: float) -> tuple[float, float]:
+        """Return bounds that take account of rounding, and of what is outside."""
+        return low - _rounding(low), _log_plus(high + _rounding(high), self.log_outside)
 
     def _is_before(self, at: _Place, epsilon: float) -> bool:
         return self._ratio(at)[1] <= epsilon
@@ -210,6 +230,21 @@ class _HalfLine:
         return None
 
 
+def laplace_loss_left(shift: Fraction, noise: Noise, epsilon: FloatArray) -> FloatArray:
+    """Return by how much the loss of Laplace noise is above epsilon, rounded up; zero if it is not.
+
+    The loss is `shift / scale`, which the nearest float is often below.
+
+    Examples
+    --------
+    >>> laplace_loss_left(Fraction(1), Noise("laplace", 3.0), np.array([1 / 3, 0.34]))
+    array([1.85...e-17, 0.00...e+00])
+    """
+    loss = shift / Fraction(noise.scale)
+    left = (max(loss - Fraction(each), Fraction(0)) for each in epsilon.tolist())
+    return as_array([math.nextafter(float(each), math.inf) if each else 0.0 for each in left])
+
+
 def log_tail(noise: Noise, x: FloatArray) -> FloatArray:
     """Return the logarithm of the probability that the noise is above `x`."""
     z = x / noise.scale
@@ -232,11 +267,17 @@ def _log_plus(first: float, second: float) -> float:
     return float(np.logaddexp(first, second))
 
 
-def _log_minus(first: float, second: float) -> float:
-    """Return `log(e^first - e^second)`, minus infinity if that is not positive."""
-    if second >= first:
-        return -math.inf
-    return first + math.log1p(-math.exp(second - first))
+def _log_tail_sums(logs: FloatArray) -> FloatArray:
+    """Return the logarithms of the sums from every term to the last, and of none."""
+    return np.append(np.logaddexp.accumulate(logs[::-1])[::-1], -np.inf)
+
+
+def _difference(first: float, second: float) -> float:
+    """Return `e^first - e^second`, without cancellation where these are close."""
+    if first == -math.inf:
+        return 0.0
+    apart = second - first
+    return math.exp(first) * -math.expm1(apart)
 
 
 def _rounding(logarithm: float) -> float:

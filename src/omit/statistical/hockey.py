@@ -1,23 +1,25 @@
 """Hockey-stick divergences between a distribution on whole numbers and its own shift.
 
 `max(0, f(a - d) - e^epsilon f(a))` summed over `a` is how much better than `e^epsilon` an adversary
-tells "the entry adds `d` more" from "it does not". Three ways to sum:
-
-- *threshold*: if the ratio `f(a - d) / f(a)` rises with `a` (log-concave `f`), the positive terms
-  are those beyond one point, and tail probabilities answer for all epsilons at once;
-- *directly*, for any `f`;
-- *envelope*: the largest `f(a - d)` over all shifts `0 <= d <= D` at every `a`: an upper bound for
-  all of these shifts together, close to the largest one where `D` is small against the spread.
+tells "the entry adds `d` more" from "it does not". It is summed as it stands, between bounds on the
+probabilities; or for the *envelope*, the largest `f(a - d)` over all shifts `0 <= d <= D` at every
+`a`: an upper bound for all of these shifts together, close to the largest one where `D` is small
+against the spread.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from omit._numeric import FloatArray, as_array
+from omit.statistical.guarantee import at_least, at_most
 
 # Of a float that is far from infinite.
 _LARGEST_EXPONENT = 700.0
+# Exponentials are rounded, and sums in pairs: some dozens of units in 2^53.
+_SUM_ERROR = 1e-14
 
 
 def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
@@ -58,38 +60,49 @@ def shifted(mass: FloatArray, shift: int) -> tuple[FloatArray, FloatArray]:
     return np.concatenate([zeros, mass]), np.concatenate([mass, zeros])
 
 
-def by_threshold(mass: FloatArray, shift: int, epsilon: FloatArray, noise: float) -> FloatArray:
-    """Return the divergence of the shifted from the unshifted, for a log-concave `mass`.
+Bounds: TypeAlias = tuple[FloatArray, FloatArray]
 
-    `noise` is the size of errors in `mass`: where it is not larger than that, ratios mean nothing.
-    All is positive beyond a term that surely is, and nothing before one that surely is not. Terms
-    between these are summed one by one where they are positive.
+
+def divergence_bounds(first: Bounds, second: Bounds, epsilon: FloatArray) -> Bounds:
+    """Return bounds on `sum max(0, first - e^epsilon second)` from bounds on their logarithms.
+
+    Upper bounds come from what is most of the first and least of the second, so that no error is
+    ever multiplied by `e^epsilon`.
+
+    Parameters
+    ----------
+    first, second : pair of arrays
+        Lower and upper bounds on the logarithms of probabilities, minus infinity for zero.
+    epsilon : array
+        Ascending.
+
+    Examples
+    --------
+    >>> half = np.log([0.2, 0.8]), np.log([0.2, 0.8])
+    >>> even = np.log([0.5, 0.5]), np.log([0.5, 0.5])
+    >>> divergence_bounds(half, even, np.array([0.0, 1.0]))[1].round(12)
+    array([0.3, 0. ])
     """
-    up, still = shifted(mass, shift)
-    tail_up = np.append(np.cumsum(up[::-1])[::-1], 0.0)
-    tail_still = np.append(np.cumsum(still[::-1])[::-1], 0.0)
-    clear = np.flatnonzero(np.maximum(up, still) > 64 * noise)
-    low = np.full(len(epsilon), clear[0], dtype=np.int64)
-    high = np.full(len(epsilon), clear[-1] + 1, dtype=np.int64)
-    grow = np.exp(np.minimum(epsilon, 700.0))
-    while (high > low).any():
-        middle = np.minimum((low + high) // 2, len(up) - 1)
-        positive = up[middle] > grow * still[middle]
-        open_ = high > low
-        high = np.where(open_ & positive, middle, high)
-        low = np.where(open_ & ~positive, middle + 1, low)
-    value = np.empty(len(epsilon))
-    for place, (found, factor) in enumerate(zip(low.tolist(), grow.tolist(), strict=True)):
-        first = last = found
-        step = 1
-        while first > 0 and factor * (still[first - 1] - noise) <= up[first - 1] + noise:
-            first, step = max(found - step, 0), 2 * step
-        step = 1
-        while last < len(up) and up[last] - noise <= factor * (still[last] + noise):
-            last, step = min(found + step, len(up)), 2 * step
-        unsure = np.maximum(up[first:last] - factor * still[first:last], 0.0).sum()
-        value[place] = tail_up[last] - factor * tail_still[last] + unsure
-    return np.maximum(value, 0.0)
+    low = _positive_parts(first[0], second[1], epsilon)
+    high = _positive_parts(first[1], second[0], epsilon)
+    return at_least(low, _SUM_ERROR), at_most(high, _SUM_ERROR)
+
+
+def _positive_parts(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
+    """Return `sum max(0, e^first - e^(epsilon + second))` for ascending epsilons."""
+    result = np.zeros(len(epsilon))
+    possible = first > second
+    first, second = first[possible], second[possible]
+    ratio, mass = first - second, np.exp(first)
+    for place, each in enumerate(epsilon.tolist()):
+        # Terms that are not positive at one epsilon are not at any larger one.
+        positive = ratio > each
+        if 4 * np.count_nonzero(positive) < 3 * len(positive):
+            ratio, mass, positive = ratio[positive], mass[positive], positive[positive]
+        result[place] = (mass * -np.expm1(np.minimum(each - ratio, 0.0))).sum()
+        if not len(ratio):
+            break
+    return result
 
 
 def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> FloatArray:
@@ -101,11 +114,23 @@ def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> Float
     >>> envelope(mass, 1, np.array([0.5])) >= hockey_stick(*shifted(mass, 1), np.array([0.5]))
     array([ True])
     """
+    _, still = shifted(mass, largest_shift)
+    return hockey_stick(largest_of_shifts(still, largest_shift), still, epsilon)
+
+
+def largest_of_shifts(values: FloatArray, largest_shift: int) -> FloatArray:
+    """Return the largest of every number and so many before it.
+
+    Examples
+    --------
+    >>> largest_of_shifts(np.array([1.0, 3.0, 2.0, 0.0, 0.0]), 2)
+    array([1., 3., 3., 3., 2.])
+    """
     from scipy.ndimage import maximum_filter1d
 
-    _, still = shifted(mass, largest_shift)
     # The window covers a - D .. a: its centre is moved by half its width.
-    largest = maximum_filter1d(
-        still, largest_shift + 1, mode="constant", cval=0.0, origin=largest_shift // 2
+    return as_array(
+        maximum_filter1d(
+            values, largest_shift + 1, mode="constant", cval=-np.inf, origin=largest_shift // 2
+        )
     )
-    return hockey_stick(largest, still, epsilon)

@@ -1,4 +1,8 @@
-"""The distribution of a sum of independent entries, by its characteristic function, with its error.
+"""The distribution of a sum of independent entries, with its error.
+
+Where the sum has few values, probabilities are convolved: all terms are positive, and every
+probability is precise relative to it. Otherwise it comes from its characteristic function, with an
+absolute error:
 
 A sum of `n` entries is spread over few standard deviations, so the transform only covers an
 interval outside of which Bernstein's inequality leaves less than `OUTSIDE`; what lies outside is
@@ -9,7 +13,8 @@ is bounded term by term and reported, not assumed.
 
 *Tilting.* Weighting each value `x` by `e^(tilt x)` moves the mean into the tail. There the tilted
 probabilities are large and precise, and dividing the weights out again keeps their relative
-precision: probabilities of 1e-200 have as many digits as those near the mean.
+precision: probabilities of 1e-200 have as many digits as those near the mean. `sum_law` puts
+together what several tilts tell.
 """
 
 from __future__ import annotations
@@ -17,11 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 
 _UNIT = 2.0**-53
@@ -31,18 +38,44 @@ OUTSIDE = 1e-20
 _NEGLIGIBLE = 1e-28
 # Butterflies of a fast transform err by a few units in each of log2(size) layers.
 _LAYER_ERROR = 6 * _UNIT
+# One value of an entry at one frequency: its angle has three roundings, the sine, the product and
+# the logarithm one or two, and the probability was rounded, too. A sum has one for every term, or
+# so many in all where it is summed in pairs.
+_TERM_ERROR, _PAIRWISE_ERROR = 12 * _UNIT, 32
 _DIRECT_WORK = 5 * 10**7
 _CHUNK_WORK = 4 * 10**6
-_LARGEST_TRANSFORM = 10**8
+_LARGEST_TRANSFORM = 2 * 10**7
+# Sums with at most this many values are convolved.
+_FEW_VALUES = 12_000
+# Of one entry; more than these have no exact mean.
+_MANY_VALUES = 20_000
+# Products of tiny probabilities may be lost below floats.
+_LOST = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """`count` independent entries with the same distribution over whole numbers from 0."""
+    """`count` independent entries with the same distribution over whole numbers from 0.
+
+    `doubt` is by how much each probability may be wrong, relative to it, beyond one rounding.
+    """
 
     points: NDArray[np.int64]
     probabilities: FloatArray
     count: int
+    doubt: float = 0.0
+
+    @cached_property
+    def centre(self) -> Fraction:
+        """The mean, all digits of it: a sum of many entries multiplies what is missing.
+
+        Among very many values a whole number near it has to do.
+        """
+        if len(self.points) > _MANY_VALUES:
+            return Fraction(round(float(self.probabilities @ self.points)))
+        weights = [Fraction(each) for each in self.probabilities.tolist()]
+        pairs = zip(weights, self.points.tolist(), strict=True)
+        return sum((each * place for each, place in pairs), Fraction(0)) / sum(weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,29 +87,41 @@ class LatticeSum:
     start
         The number that `mass[0]` belongs to.
     mass
-        Tilted probabilities; the untilted ones are `mass * exp(log_moment - tilt * number)`.
-    tilt, log_moment
-        The tilt, and the logarithm of the sum's moment generating function at it.
-    point_error
-        By how much each tilted probability may be wrong.
+        Tilted probabilities; the untilted ones are `mass * exp(log_moment - tilt * (number -
+        origin))`.
+    tilt, origin, log_moment
+        The tilt, the untilted mean or a number near it, and the logarithm of the moment generating
+        function of the sum less that number.
+    relative_error, point_error
+        By how much each tilted probability may be wrong, relative to it, and besides.
     outside
         Tilted probability outside of the interval, and folded into it.
     log_moment_error
         By how much `log_moment` may be wrong: rounding, as often as there are entries.
+    top
+        The largest possible sum; the smallest is 0.
     """
 
     start: int
     mass: FloatArray
     tilt: float
+    origin: Fraction
     log_moment: float
+    relative_error: float
     point_error: float
     outside: float
     log_moment_error: float
+    top: int
+
+    @property
+    def is_convolved(self) -> bool:
+        """Whether errors are relative."""
+        return self.relative_error > 0
 
     @property
     def total_error(self) -> float:
         """A bound on the sum of all errors, and on what is missing."""
-        return len(self.mass) * self.point_error + 2 * self.outside
+        return self.relative_error + len(self.mass) * self.point_error + 2 * self.outside
 
 
 def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
@@ -86,72 +131,163 @@ def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
     --------
     >>> coin = Part(np.array([0, 1]), np.array([0.5, 0.5]), 4)
     >>> found = lattice_sum([coin])
-    >>> np.round(16 * found.mass, 12), found.total_error < 1e-13
+    >>> np.round(16 * found.mass, 12), found.relative_error < 1e-14
     (array([1., 4., 6., 4., 1.]), True)
     """
+    parts = [part for part in parts if part.count > 0]
+    moments = tilted_moments(parts, tilt)
+    tilted = [part for part, _ in moments.parts]
+    top = sum(part.count * int(part.points[-1]) for part in parts)
+    known = (tilt, moments.origin, moments.log_moment)
+    if top < _FEW_VALUES:
+        mass, relative = _convolved(moments.parts)
+        # What is lost in one of the products reaches every sum it is part of.
+        lost = _LOST if mass.min() < _LOST else 0.0
+        return LatticeSum(0, mass, *known, relative, lost, 0.0, moments.log_moment_error, top)
     from scipy.fft import irfft, next_fast_len
 
-    parts = [part for part in parts if part.count > 0]
-    log_moment, log_moment_error, tilted, doubts = 0.0, 0.0, [], []
-    mean = variance = reach = top = 0.0
-    for part in parts:
-        weights, doubt, log_factor, log_error = _tilted(part, tilt)
-        log_moment += part.count * log_factor
-        log_moment_error += part.count * log_error + _UNIT * abs(log_moment)
-        tilted.append(Part(part.points, weights, part.count))
-        doubts.append(doubt)
-        centre = float(weights @ part.points)
-        mean += part.count * centre
-        variance += part.count * float(weights @ (part.points - centre) ** 2)
-        reach = max(reach, float(part.points[-1] - part.points[0]))
-        top += part.count * float(part.points[-1])
+    reach = max(float(part.points[-1] - part.points[0]) for part in parts)
     # Bernstein: beyond t less than 2 exp(-t^2 / (2 (variance + reach t / 3))).
     level = math.log(2 / OUTSIDE)
     half = reach * level / 3
-    half += math.sqrt(half**2 + 2 * variance * level)
-    low, high = max(0, math.floor(mean - half)), min(int(top), math.ceil(mean + half))
-    outside = 0.0 if low == 0 and high == int(top) else OUTSIDE
+    half += math.sqrt(half**2 + 2 * moments.variance * level)
+    mean = float(moments.origin) + moments.mean
+    low, high = max(0, math.floor(mean - half) - 1), min(top, math.ceil(mean + half) + 1)
+    outside = 0.0 if low == 0 and high == top else OUTSIDE
     if high - low >= _LARGEST_TRANSFORM:
         raise InvalidInput(
             f"Expected fewer entries or coarser values: the answers spread over {high - low:,} "
             f"steps, more than {_LARGEST_TRANSFORM:,}."
         )
     size = next_fast_len(high - low + 1, real=True)
-    transform, errors = _characteristic(tilted, doubts, low, size)
+    transform, errors = _characteristic(tilted, [doubt for _, doubt in moments.parts], low, size)
     layers = _LAYER_ERROR * math.log2(max(size, 2))
     magnitude = np.abs(transform)
     point_error = float(2 * (errors.sum() + layers * magnitude.sum())) / size
     mass = np.maximum(irfft(transform, size), 0.0)[: high - low + 1]
-    return LatticeSum(low, mass, tilt, log_moment, point_error, outside, log_moment_error)
+    return LatticeSum(low, mass, *known, 0.0, point_error, outside, moments.log_moment_error, top)
 
 
-def _tilted(part: Part, tilt: float) -> tuple[FloatArray, FloatArray, float, float]:
+@dataclass(frozen=True, eq=False)
+class TiltedMoments:
+    """Moments of a tilted sum, around the untilted mean or a number near it.
+
+    Attributes
+    ----------
+    parts
+        Every part with tilted probabilities, and by how much each of these may be wrong.
+    origin
+        The number.
+    log_moment, log_moment_error
+        The logarithm of the moment generating function there, and by how much it may be wrong.
+    mean, variance
+        Of the tilted sum less the number.
+    """
+
+    parts: Sequence[tuple[Part, FloatArray]]
+    origin: Fraction
+    log_moment: float
+    log_moment_error: float
+    mean: float
+    variance: float
+
+    def distance(self, other: TiltedMoments, further: float) -> float:
+        """Return the Kullback-Leibler divergence of the other, tilted further by that, from this.
+
+        It is about how small, as a logarithm, the probability of the other's mean is here.
+        """
+        return self.log_moment - other.log_moment + further * other.mean
+
+
+def tilted_moments(parts: Sequence[Part], tilt: float) -> TiltedMoments:
+    """Return the parts with all values `x` weighted by `e^(tilt x)`, and the sum's moments."""
+    tilted = []
+    origin, log_moment, log_moment_error, mean, variance = Fraction(0), 0.0, 0.0, 0.0, 0.0
+    for part in parts:
+        places = _less(part.points, part.centre)
+        weights, doubt, log_factor, log_error = _tilted(part, places, tilt)
+        tilted.append((Part(part.points, weights, part.count), doubt))
+        origin += part.count * part.centre
+        log_moment += part.count * log_factor
+        log_moment_error += part.count * log_error + 2 * _UNIT * abs(log_moment)
+        own = float(weights @ places)
+        mean += part.count * own
+        variance += part.count * float(weights @ (places - own) ** 2)
+    return TiltedMoments(tilted, origin, log_moment, log_moment_error, mean, variance)
+
+
+def _less(points: NDArray[np.int64], centre: Fraction) -> FloatArray:
+    """Return the points less a number, each rounded a few times."""
+    near = round(centre)
+    return as_array(points - near) - float(centre - near)
+
+
+def _tilted(
+    part: Part, places: FloatArray, tilt: float
+) -> tuple[FloatArray, FloatArray, float, float]:
     """Return tilted probabilities and the logarithm of what they were divided by.
 
     After each of the two, by how much it may be wrong. A sum of many entries multiplies the error
-    of the logarithm by their number. So around the mean, where factors are near 1, only their
-    distance from 1 is computed with.
+    of the logarithm by their number. So where factors are near 1, only their distance from 1 is
+    computed with, and of that, as places are around the mean, only what is not linear in them.
     """
     if tilt == 0:
-        return part.probabilities, np.zeros(len(part.points)), 0.0, 0.0
-    centre = round(float(part.probabilities @ part.points))
-    turned = tilt * (part.points - centre)
+        return part.probabilities, part.doubt * part.probabilities, 0.0, 0.0
+    turned = tilt * places
     if np.abs(turned).max() <= 1:
-        grown = part.probabilities * np.expm1(turned)
+        grown = part.probabilities * _exponential_rest(turned)
+        if len(places) > _MANY_VALUES:
+            grown = part.probabilities * np.expm1(turned)
         rest = math.log1p(math.fsum(grown))
         weights = part.probabilities * np.exp(turned - rest)
-        wrong = 16 * math.fsum(np.abs(grown)) + 2 * abs(rest) + 2 * abs(tilt * centre)
-        return weights, 8 * _UNIT * weights, tilt * centre + rest, _UNIT * wrong
+        wrong = (8 * _UNIT + part.doubt) * math.fsum(np.abs(grown)) + 2 * _UNIT * abs(rest)
+        # Factors are at least 1 / e.
+        wrong *= 1 if rest >= 0 else 3
+        return weights, (8 * _UNIT + 2 * part.doubt) * weights, rest, wrong
     log = np.log(part.probabilities)
-    exponent = tilt * part.points + log
+    exponent = turned + log
     largest = float(exponent.max())
     weights = np.exp(exponent - largest)
     total = math.fsum(weights)
     weights /= total
-    parts_of_exponent = np.abs(tilt * part.points) + np.abs(log)
-    doubt = _UNIT * (8 + 4 * parts_of_exponent + abs(largest)) * weights
+    parts_of_exponent = np.abs(turned) + np.abs(log)
+    doubt = (_UNIT * (8 + 4 * parts_of_exponent + abs(largest)) + 2 * part.doubt) * weights
     wrong = 4 + 2 * abs(largest) + 2 * math.log(total)
     return weights, doubt, largest + math.log(total), math.fsum(doubt) + _UNIT * wrong
+
+
+def _exponential_rest(x: FloatArray) -> FloatArray:
+    """Return `e^x - 1 - x`, relative to it precise, for `x` from -1 to 1."""
+    term = x * x / 2
+    total = term.copy()
+    for number in range(3, 24):
+        term = term * x / number
+        total += term
+    return total
+
+
+def _convolved(parts: Sequence[tuple[Part, FloatArray]]) -> tuple[FloatArray, float]:
+    """Return the law of a sum, and by how much each probability may be wrong relative to it.
+
+    All terms are positive, so that every product and sum adds one unit to the relative error.
+    Every part comes with the errors of its probabilities.
+    """
+    total, wrong = np.ones(1), 0.0
+    for part, doubt in parts:
+        power = np.zeros(int(part.points[-1]) + 1)
+        power[part.points] = part.probabilities
+        some = part.probabilities > 0
+        own, left = 4 * _UNIT + float((doubt[some] / part.probabilities[some]).max()), part.count
+        while left:
+            if left % 2:
+                wrong += own + (min(len(total), len(power)) + 1) * _UNIT
+                total = np.convolve(total, power)
+            left //= 2
+            if left:
+                own = 2 * own + (len(power) + 1) * _UNIT
+                power = np.convolve(power, power)
+    # Errors multiply, which for small ones is little more than adding them.
+    return total, 1.01 * wrong
 
 
 def _characteristic(
@@ -196,8 +332,9 @@ def _characteristic(
             log_size += part.count * log_part
             log_excess += part.count * np.log1p(error * np.exp(-log_part))
             angle += part.count * np.arctan2(imaginary, 1 + real)
-            relative += part.count * 4 * _UNIT * np.abs(log_part)
-        turn = 2 * math.pi / size * np.array([int(f) * shift % size for f in chosen], dtype=float)
+            # The square may be a quarter of its terms.
+            relative += part.count * 16 * _UNIT * np.abs(log_part)
+        turn = 2 * math.pi / size * (chosen * (shift % size) % size)
         modulus = np.exp(log_size)
         # The inverse transform takes e^(-i w x) where probability theory has e^(i w x).
         transform[chosen] = modulus * np.exp(-1j * (angle + turn))
@@ -212,13 +349,14 @@ def _characteristic(
 
 
 def _log_magnitude(parts: Sequence[Part], size: int) -> FloatArray:
-    """Return, roughly, the logarithm of the absolute value at every frequency."""
+    """Return upper bounds on the logarithm of the absolute value at every frequency."""
     from scipy.fft import rfft
 
     total = np.zeros(size // 2 + 1)
+    layers = 2 * _LAYER_ERROR * math.log2(max(size, 2))
     for part in parts:
         folded = np.bincount(part.points % size, part.probabilities, minlength=size)
-        absolute = np.abs(rfft(folded)) + 64 * _UNIT
+        absolute = np.abs(rfft(folded)) + layers
         total += part.count * np.minimum(np.log(absolute), 0.0)
     return total
 
@@ -233,9 +371,12 @@ def _directly(
     angle = (2 * math.pi / size) * np.where(2 * turns > size, turns - size, turns)
     sine = np.sin(angle)
     versine = 2 * np.sin(angle / 2) ** 2
-    real = -(versine @ part.probabilities)
-    error = (np.abs(sine) + versine) @ (8 * _UNIT * part.probabilities + doubt)
-    return real, sine @ part.probabilities, error
+    # Sums of products in pairs: a dot product would add up one by one.
+    real = -(versine * part.probabilities).sum(axis=1)
+    imaginary = (sine * part.probabilities).sum(axis=1)
+    wrong = _TERM_ERROR + min(len(places), _PAIRWISE_ERROR) * _UNIT
+    error = (np.abs(sine) + versine) @ (wrong * part.probabilities + doubt)
+    return real, imaginary, 1.01 * error
 
 
 def _by_transform(

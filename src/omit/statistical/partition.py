@@ -24,11 +24,17 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.statistical.background import Population, curve_of, sampled_groups_curve
+from omit.statistical.background import Population, averaged_curve, sampled_groups_curve
 from omit.statistical.binomial_mixture import left_out_delta
 from omit.statistical.composition import checked_blocks
 from omit.statistical.distribution import property_probability
-from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
+from omit.statistical.guarantee import (
+    Method,
+    PrivacyCurve,
+    ascending_epsilons,
+    at_most,
+    bounded_curve,
+)
 from omit.statistical.property import describe, property_curve
 from omit.statistical.symmetry import Query, require_symmetric
 from omit.statistical.template import Template
@@ -149,9 +155,7 @@ class Partition:
             raise InvalidInput(
                 "Expected curves that bound delta; a formula as printed in the paper does not."
             )
-        total = np.zeros(len(epsilon))
-        for size, curve in zip(self.sizes, curves, strict=True):
-            total += size / self.n * curve.delta
+        total = self._average([curve.delta for curve in curves])
         # All of them have to hold together; a curve that serves several blocks misses only once.
         simulated = {id(curve): curve for curve in curves if curve.method == "simulated"}
         misses = math.fsum(1 - (curve.confidence or 0.0) for curve in simulated.values())
@@ -161,7 +165,7 @@ class Partition:
         on_blocks = "on each" if len(assumed) == 1 else "on the blocks"
         return PrivacyCurve(
             epsilon,
-            np.minimum(total, 1.0),
+            total,
             np.zeros(len(epsilon)),
             (),
             method,
@@ -176,17 +180,17 @@ class Partition:
         epsilons = ascending_epsilons(epsilon)
         kinds = set(zip(self.sizes, chances, strict=True))
         curves = {kind: property_curve(*kind, epsilons).delta for kind in kinds}
-        total = np.zeros(len(epsilons))
-        for size, chance in zip(self.sizes, chances, strict=True):
-            total += size / self.n * curves[size, chance]
-        return PrivacyCurve(
-            epsilons,
-            np.minimum(total, 1.0),
-            np.zeros(len(epsilons)),
-            (),
-            "upper bound",
-            self._assumption(chances),
-        )
+        total = self._average([curves[kind] for kind in zip(self.sizes, chances, strict=True)])
+        nothing = np.zeros(len(epsilons))
+        text = self._assumption(chances)
+        return bounded_curve(epsilons, nothing, total, text, only_a_bound=True)
+
+    def _average(self, deltas: Sequence[FloatArray]) -> FloatArray:
+        """Return the average of the blocks' deltas by their sizes, rounded up."""
+        total = np.zeros(len(deltas[0]))
+        for size, delta in zip(self.sizes, deltas, strict=True):
+            total += at_most(size / self.n * delta)
+        return np.minimum(at_most(total, (len(deltas) + 4) * 2.0**-52), 1.0)
 
     def property_exact(self, p: float, epsilon: ArrayLike) -> PrivacyCurve:
         """Return the exact curve where every block answers the same property.
@@ -198,7 +202,7 @@ class Partition:
         epsilons = ascending_epsilons(epsilon)
         low, high = left_out_delta(self.n, self.used, p, epsilons)
         text = f"{self._assumption((p,))}; all blocks answer the same property"
-        return curve_of(epsilons, low, high, "exact", text)
+        return averaged_curve(epsilons, low, high, text)
 
     def groups_bound(
         self,
@@ -322,7 +326,7 @@ class Partition:
         if len(kinds) > 1:
             text = (
                 f"{self.n:,} independent identical entries, properties of probability "
-                f"{', '.join(f'{each:g}' for each in kinds)}, none known to the adversary"
+                f"{', '.join(f'{each:.15g}' for each in kinds)}, none known to the adversary"
             )
         return f"{text}; secret random blocks of {_show_sizes(self.sizes)}"
 

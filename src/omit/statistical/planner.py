@@ -63,7 +63,7 @@ class Plan:
     theorem
         Delta by Theorem 5.1.
     exact
-        Delta exactly, or None if the queries have different probabilities.
+        Delta exactly, or None unless all blocks are known to answer the same property.
     dp_at_theorem, dp_at_exact
         What differential privacy allows at either delta.
     """
@@ -94,8 +94,13 @@ def plan(
     *,
     p: float | Sequence[float] = 0.5,
     importance: Sequence[float] | None = None,
+    same_property: bool = False,
 ) -> Plan:
     """Plan a partition for property queries.
+
+    Different properties of the same probability tell more than one property asked of every block:
+    delta is then only known to be at most that of Theorem 5.1. So the exact delta, which is
+    smaller, has to be asked for.
 
     Parameters
     ----------
@@ -109,15 +114,18 @@ def plan(
         Probability of the property, for all queries or for each.
     importance : sequence of float, optional
         How much the squared error of each query counts; all alike if not given.
+    same_property : bool
+        Whether all queries ask for one and the same property, as one query always does.
 
     Raises
     ------
     InvalidInput
-        If a value is out of range, or there are more queries than entries.
+        If a value is out of range, there are more queries than entries, or the same property is
+        said to have different probabilities.
 
     Examples
     --------
-    >>> found = plan(32768, 64, 0.01)
+    >>> found = plan(32768, 64, 0.01, same_property=True)
     >>> found.partition.sizes[0], round(found.theorem, 6), round(found.exact, 6)
     (512, 0.030651, 0.001105)
     >>> found.dp_at_theorem
@@ -132,13 +140,15 @@ def plan(
         raise InvalidInput(
             f"Expected one importance for each of {count} queries, got {len(importance)}."
         )
+    if same_property and len(set(chances)) > 1:
+        raise InvalidInput("Expected one probability for one property asked of every block.")
     partition = Partition.by_importance(n, importance or [1.0] * count, chances)
     errors = partition.standard_errors(chances)
     bound = partition.property_bound(chances, epsilon)
     theorem = _not_zero(bound)
     exact: float | None = None
     assumption = bound.assumption
-    if len(set(chances)) == 1:
+    if same_property or count == 1:
         curve = partition.property_exact(chances[0], epsilon)
         exact, assumption = _not_zero(curve), curve.assumption
     return Plan(

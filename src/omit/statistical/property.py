@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,15 +24,28 @@ from omit.statistical.added_noise import (
     show_noise,
     with_noise,
 )
-from omit.statistical.binomial import LARGEST_TRIALS, RELATIVE_ERROR, log_pmf, one_less, one_more
+from omit.statistical.binomial import (
+    LARGEST_TRIALS,
+    LOG_ERROR,
+    RELATIVE_ERROR,
+    log_pmf,
+    one_less,
+    one_more,
+)
 from omit.statistical.distribution import Distribution, checked_entries, property_probability
-from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, two_directions
+from omit.statistical.guarantee import (
+    PrivacyCurve,
+    ascending_epsilons,
+    at_least,
+    at_most,
+    bounded_curve,
+    two_directions,
+)
 from omit.statistical.half_line import LogMass, half_line
+from omit.statistical.hockey import Bounds
 from omit.statistical.sums import sum_curve_of_groups
 
 _DEEPEST = 780.0
-# What logarithms of binomial probabilities are wrong by at 10^8 entries, far out, and a margin.
-_LOG_ERROR = 3e-11
 _LARGEST_WINDOW = 10**7
 
 
@@ -81,22 +95,26 @@ def property_curve(
     if isinstance(noise, DiscreteGaussian):
         parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
         return sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
-    more, less = one_more(others, p, epsilons), one_less(others, p, epsilons)
-    plain = two_directions(epsilons, more, less, 0.0, assumption, relative_error=RELATIVE_ERROR)
+    plain = two_directions(
+        epsilons,
+        _bounds(one_more(others, p, epsilons)),
+        _bounds(one_less(others, p, epsilons)),
+        assumption,
+    )
     if noise is None:
         return plain
     require_continuous(noise)
 
     def noisy() -> PrivacyCurve:
-        mass = LogMass(_log_window(others, p), relative=_LOG_ERROR)
-        bounds = [half_line(each, 1, 1.0, noise, epsilons) for each in (mass, mass.mirrored)]
-        middle = [(low + high) / 2 for low, high in bounds]
-        error = np.max([(high - low) / 2 for low, high in bounds], axis=0)
-        return two_directions(
-            epsilons, middle[0], middle[1], error, assumption, relative_error=RELATIVE_ERROR
+        log = _log_window(others, p)
+        mass = LogMass(log - LOG_ERROR, log + LOG_ERROR)
+        width = Fraction(1)
+        more, less = (
+            half_line(each, 1, 1.0, width, noise, epsilons) for each in (mass, mass.mirrored)
         )
+        return two_directions(epsilons, more, less, assumption)
 
-    return with_noise(plain, 1.0, 1.0, noise, noisy)
+    return with_noise(plain, Fraction(1), 1.0, noise, noisy)
 
 
 def grouped_property_curve(
@@ -143,7 +161,7 @@ def grouped_property_curve(
     if number < 0 or number != int(number):
         raise InvalidInput(f"Expected known={known} to be a whole number of at least 0.")
     epsilons = ascending_epsilons(epsilon)
-    sizes = ", ".join(f"{size:,} entries with probability {p:g}" for size, p in checked)
+    sizes = ", ".join(f"{size:,} entries with probability {p:.15g}" for size, p in checked)
     assumption = f"independent entries, {sizes}{_and_known(int(number))}"
     if noise is not None:
         assumption += f"; {show_noise(noise)}"
@@ -163,25 +181,29 @@ def worst_curve(curves: Sequence[PrivacyCurve]) -> PrivacyCurve:
     """Return the curve that is largest at every epsilon."""
     if len(curves) == 1:
         return curves[0]
-    largest = np.argmax([curve.delta for curve in curves], axis=0)
     first = curves[0]
-    return PrivacyCurve(
+    delta = [curve.delta for curve in curves]
+    largest = np.argmax(delta, axis=0)
+    return bounded_curve(
         first.epsilon,
-        np.max([curve.delta for curve in curves], axis=0),
         np.max([curve.lower for curve in curves], axis=0),
-        tuple(curves[which].pairs[place] for place, which in enumerate(largest)),
-        "upper bound" if any(curve.method != "exact" for curve in curves) else "exact",
+        np.max(delta, axis=0),
         first.assumption,
-        {
+        pairs=tuple(curves[which].pairs[place] for place, which in enumerate(largest)),
+        directions={
             name: np.max([curve.directions[name] for curve in curves], axis=0)
             for name in first.directions
         },
     )
 
 
+def _bounds(divergence: FloatArray) -> Bounds:
+    return at_least(divergence, RELATIVE_ERROR), at_most(divergence, RELATIVE_ERROR)
+
+
 def describe(n: int, p: float, known: int = 0) -> str:
     """Return what is assumed about identical entries, in words."""
-    return f"{n:,} independent entries, each with probability {p:g}{_and_known(known)}"
+    return f"{n:,} independent entries, each with probability {p:.15g}{_and_known(known)}"
 
 
 def _and_known(known: int) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from omit._numeric import FloatArray
-from omit.statistical.hockey import hockey_stick, shifted
-from omit.statistical.lattice import Part, lattice_sum
+from omit.statistical.distribution import Distribution
+from omit.statistical.hockey import Bounds
+from omit.statistical.sums import sum_curve_of_groups
 
 MOST_PROFILES = 3_000
 
@@ -22,26 +23,20 @@ def positive_binomial(trials: int, p: float, rng: np.random.Generator) -> int:
     return 1 + int(rng.binomial(trials - 1 - first, p))
 
 
-def repeated_delta(
-    own: int, profile: Mapping[int, int], p: float, epsilon: FloatArray
-) -> FloatArray:
-    """Return the curve given that the critical entry counts `own` times.
+def repeated_delta(own: int, profile: Mapping[int, int], p: float, epsilon: FloatArray) -> Bounds:
+    """Return bounds on the curve given that the critical entry counts `own` times.
 
     `profile` says how many others count once, twice and so on.
     """
     if own == 0:
-        return np.zeros(len(epsilon))
-    parts = [
-        Part(np.array([0, times]), np.array([1 - p, p]), count)
+        return np.zeros(len(epsilon)), np.zeros(len(epsilon))
+    others = [
+        (Distribution([0.0, float(times)], [1 - p, p]), count)
         for times, count in profile.items()
         if count
     ]
-    if not parts:
-        return np.ones(len(epsilon))
-    found = lattice_sum(parts)
-    both = [hockey_stick(*shifted(mass, own), epsilon) for mass in (found.mass, found.mass[::-1])]
-    error = (1 + np.exp(np.minimum(epsilon, 700.0))) * found.total_error
-    return np.minimum(np.maximum(*both) + error, 1.0)
+    curve = sum_curve_of_groups(others, [0.0, float(own)], epsilon)
+    return curve.lower, curve.delta
 
 
 def _partitions(total: int, largest: int) -> Iterator[Counter[int]]:

@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +28,9 @@ from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.background import (
+    averaged_curve,
     checked_sample,
-    curve_of,
+    estimated_curve,
     expected_delta,
     sampled_property_curve,
 )
@@ -36,8 +38,8 @@ from omit.statistical.binomial import log_pmf
 from omit.statistical.binomial_mixture import left_out_delta, mixture_delta
 from omit.statistical.distribution import checked_entries, property_probability
 from omit.statistical.draws import empirical_interval
-from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons
-from omit.statistical.hockey import hockey_stick
+from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, at_most
+from omit.statistical.hockey import Bounds, divergence_bounds
 from omit.statistical.property import describe
 from omit.statistical.repeated_draws import (
     MOST_PROFILES,
@@ -49,9 +51,12 @@ from omit.statistical.repeated_draws import (
 from omit.statistical.template import Template
 
 _MOST_TEMPLATES = 10**6
-_MOST_WORK = 5 * 10**7
+_LITTLE_WORK, _MOST_WORK = 10**7, 5 * 10**7
+_MOST_ROWS, _MOST_CELLS = 4_096, 10**6
 # Draws with replacement that are simulated, times the runs.
 _MOST_DRAWS = 10**8
+# What is left out where there are too many counts, as a logarithm: more where these are wide.
+_DEPTH, _DEPTH_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
 
 
 class SamplingTechnique(ABC):
@@ -132,7 +137,7 @@ class WithoutReplacement(SamplingTechnique):
         n, _, p, epsilons = _checked(n, p, epsilon)
         size = checked_sample("size", self.size, n)
         low, high = left_out_delta(n, size, p, epsilons)
-        return curve_of(epsilons, low, high, "exact", f"{describe(n, p)}; {self}, in secret")
+        return averaged_curve(epsilons, low, high, f"{describe(n, p)}; {self}, in secret")
 
 
 @dataclass(frozen=True)
@@ -179,23 +184,17 @@ class Poisson(SamplingTechnique):
         """Return `rate` times the average curve over the number of unknown entries drawn."""
         n, known, p, epsilons = _checked(n, p, epsilon, known)
         others = n - 1 - known
-        counts, weights = _binomial_window(others, self.rate)
-        low, high = expected_delta(counts, weights, p, epsilons)
-        method: Method = "exact" if (high - low <= 1e-6 * high).all() else "upper bound"
-        return curve_of(
-            epsilons,
-            self.rate * low,
-            self.rate * (high + 1e-20),
-            method,
-            f"{describe(n, p, known)}; {self}",
-        )
+        counts, log, outside = _binomial_window(others, self.rate)
+        low, high = expected_delta(counts, np.exp(log), p, epsilons)
+        text = f"{describe(n, p, known)}; {self}"
+        return averaged_curve(epsilons, low, high + outside, text, share=self.rate)
 
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
         """Return the exact curve: the others count with probability `rate p` each."""
         n, _, p, epsilons = _checked(n, p, epsilon)
         chance = property_probability(self.rate * p, "rate * p")
         low, high = mixture_delta(n - 1, chance, self.rate, (0.0, 1 - self.rate), epsilons)
-        return curve_of(epsilons, low, high, "exact", f"{describe(n, p)}; {self}, in secret")
+        return averaged_curve(epsilons, low, high, f"{describe(n, p)}; {self}, in secret")
 
 
 @dataclass(frozen=True)
@@ -249,10 +248,12 @@ class WithReplacement(SamplingTechnique):
         text = f"{describe(n, p, known)}; {self}"
         others = n - 1 - known
         if known == 0 and count_profiles(self.size) <= MOST_PROFILES:
-            total = np.zeros(len(epsilons))
+            low, high = np.zeros(len(epsilons)), np.zeros(len(epsilons))
             for own, profile, weight in profiles(n, self.size):
-                total += weight * repeated_delta(own, profile, p, epsilons)
-            return curve_of(epsilons, total, total, "exact", text)
+                least, most = repeated_delta(own, profile, p, epsilons)
+                low += weight * least
+                high += at_most(weight * most)
+            return averaged_curve(epsilons, low, high, text)
         if rng is None:
             raise InvalidInput(
                 "There are too many ways to draw with replacement to list them; give a random "
@@ -265,16 +266,17 @@ class WithReplacement(SamplingTechnique):
             )
         # Of a large database the share of one entry is lost beside 1.
         drawn = -math.expm1(self.size * math.log1p(-1 / n)) if n > 1 else 1.0
-        found = []
+        draws = []
         for _ in range(runs):
             own = positive_binomial(self.size, 1 / n, rng)
             # Draws of known entries change nothing but how many others are drawn.
             left = int(rng.binomial(self.size - own, others / (n - 1))) if n > 1 else 0
             places = rng.integers(others, size=left) if others else np.zeros(0, int)
             times = np.unique(places, return_counts=True)[1]
-            found.append(repeated_delta(own, Counter(times.tolist()), p, epsilons))
-        low, high = empirical_interval(np.array(found))
-        return curve_of(epsilons, drawn * low, drawn * high, "simulated", text)
+            draws.append(repeated_delta(own, Counter(times.tolist()), p, epsilons))
+        low, _ = empirical_interval(np.array([least for least, _ in draws]))
+        _, high = empirical_interval(np.array([most for _, most in draws]))
+        return estimated_curve(epsilons, low, high, text, share=drawn)
 
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
         """Return the exact curve: given the number of ones, draws are binomial.
@@ -282,32 +284,25 @@ class WithReplacement(SamplingTechnique):
         Raises
         ------
         InvalidInput
-            If `n * size` is above fifty million.
+            If `n * size` is too large.
         """
         n, _, p, epsilons = _checked(n, p, epsilon)
-        ones, weights = _binomial_window(n - 1, p)
+        ones, log, outside = _binomial_window(n - 1, p)
+        if len(ones) * (self.size + 1) > _LITTLE_WORK:
+            ones, log, outside = _binomial_window(n - 1, p, _DEPTH_OF_WIDE)
         if len(ones) * (self.size + 1) > _MOST_WORK:
             raise InvalidInput(
                 f"Expected a smaller sample or database: {len(ones):,} numbers of ones times "
                 f"{self.size + 1:,} answers are too many to list."
             )
-        laws = []
-        for own in (1, 0):
-            law = np.zeros(self.size + 1)
-            for count, weight in zip(ones + own, weights, strict=True):
-                law += weight * _binomial_law(self.size, int(count) / n)
-            laws.append(law)
-        delta = np.maximum(
-            hockey_stick(laws[0], laws[1], epsilons), hockey_stick(laws[1], laws[0], epsilons)
-        )
-        error = 1e-13 * (1 + np.exp(np.minimum(epsilons, 700.0)))
-        return curve_of(
-            epsilons,
-            np.maximum(delta - error, 0),
-            delta + error,
-            "exact",
-            f"{describe(n, p)}; {self}, in secret",
-        )
+        with_it, without = (_mixture(self.size, n, ones + own, log) for own in (1, 0))
+        more = divergence_bounds(with_it, without, epsilons)
+        less = divergence_bounds(without, with_it, epsilons)
+        # Of other numbers of ones, the first law may have all that there is, or the second.
+        low = np.maximum(more[0], less[0]) - np.exp(np.minimum(epsilons, 700.0)) * outside
+        high = np.maximum(more[1], less[1]) + outside
+        text = f"{describe(n, p)}; {self}, in secret"
+        return averaged_curve(epsilons, np.maximum(low, 0.0), high, text)
 
 
 def _checked(
@@ -325,20 +320,42 @@ def _require_few(count: int) -> None:
         )
 
 
-def _binomial_window(trials: int, p: float) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the counts that occur with more than 1e-25 in all, and their probabilities."""
+def _binomial_window(
+    trials: int, p: float, depth: float | None = None
+) -> tuple[NDArray[np.int64], FloatArray, float]:
+    """Return counts, logarithms of their probabilities, and what all others have together."""
     if trials == 0 or p == 1:
-        return np.array([trials], dtype=np.int64), np.ones(1)
-    reach = 60 + 12 * math.sqrt(trials * p * (1 - p) + 1)
+        return np.array([trials], dtype=np.int64), np.zeros(1), 0.0
+    variance = trials * p * (1 - p)
+    depth = depth or (_DEPTH if variance < _WIDE else _DEPTH_OF_WIDE)
+    # Bernstein: beyond this there is e^-depth, on either side.
+    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * variance * depth) + 1
     low = max(0, math.floor(trials * p - reach))
     high = min(trials, math.ceil(trials * p + reach))
     counts = np.arange(low, high + 1, dtype=np.int64)
-    return counts, np.exp(log_pmf(counts, trials, p))
+    outside = 0.0 if low == 0 and high == trials else 2 * math.exp(-depth)
+    return counts, log_pmf(counts, trials, p), outside
 
 
-def _binomial_law(trials: int, p: float) -> FloatArray:
-    law = np.zeros(trials + 1)
-    if p in (0.0, 1.0):
-        law[trials if p else 0] = 1.0
+def _mixture(size: int, n: int, ones: NDArray[np.int64], log: FloatArray) -> Bounds:
+    """Return bounds on the logarithms of how many ones are drawn, so many of all being ones."""
+    law = np.full(size + 1, -np.inf)
+    rows = max(1, min(_MOST_ROWS, _MOST_CELLS // (size + 1)))
+    for begin in range(0, len(ones), rows):
+        part = slice(begin, begin + rows)
+        table = np.array([_binomial_law(size, Fraction(each, n)) for each in ones[part].tolist()])
+        table += log[part, None]
+        largest = np.maximum(table.max(axis=0), -1e300)
+        with np.errstate(divide="ignore"):
+            law = np.logaddexp(law, largest + np.log(np.exp(table - largest).sum(axis=0)))
+    # Two logarithms of binomial probabilities, rounded sums of some thousand, and as many of these.
+    wrong = 1e-10 + 1e-14 * np.abs(np.maximum(law, -1e300))
+    return law - wrong, law + wrong
+
+
+def _binomial_law(trials: int, share: Fraction) -> FloatArray:
+    if share in (0, 1):
+        law = np.full(trials + 1, -np.inf)
+        law[trials if share else 0] = 0.0
         return law
-    return np.exp(log_pmf(np.arange(trials + 1, dtype=np.int64), trials, p))
+    return log_pmf(np.arange(trials + 1, dtype=np.int64), trials, share)

@@ -5,19 +5,20 @@ values matters by its difference only. If the entries are log-concave, `S` is, a
 extreme values is the easiest to tell apart, in either direction. Otherwise all differences are
 tried, or, where these are too many, bounded together by an envelope.
 
-The transform that computes `S` has an absolute error, which is part of every delta returned. Where
-delta is not far above it and `S` is log-concave, the sum is tilted by `epsilon / (v - w)`: this
-puts the mean where the two hypotheses are equally likely up to `e^epsilon`, and the error becomes
-relative.
+Every probability of `S` is known between bounds (`sum_law`), and so is delta. Where these bounds
+are too far apart, `S` is computed further out, to smaller probabilities. What is left between them
+is part of every delta returned, and a curve is called exact only where they agree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
@@ -31,23 +32,25 @@ from omit.statistical.added_noise import (
     with_noise,
 )
 from omit.statistical.binomial import LARGEST_TRIALS
-from omit.statistical.distribution import Distribution, checked_entries
+from omit.statistical.distribution import Distribution, checked_entries, common_lattice
 from omit.statistical.guarantee import (
     Pair,
     PrivacyCurve,
+    agree,
     ascending_epsilons,
+    bounded_curve,
     two_directions,
 )
 from omit.statistical.half_line import LogMass, half_line
-from omit.statistical.hockey import by_threshold, envelope, hockey_stick, shifted
-from omit.statistical.lattice import LatticeSum, Part, lattice_sum
+from omit.statistical.hockey import Bounds, divergence_bounds, largest_of_shifts
+from omit.statistical.lattice import Part
+from omit.statistical.sum_law import SumLaw, sum_laws
 
-# Tilt where the absolute error is more than this part of delta.
-_WORTH_TILTING = 1e-7
-# One tilt serves thresholds within so many standard deviations of its mean.
-_REACH_OF_A_TILT = 2.0
-_LARGEST_STEP = 30.0
-_ALL_PAIRS_WORK = 3 * 10**8
+# How far out the sum is computed, as logarithms of probabilities: further where it matters.
+_DEPTHS = (0.0, 100.0, 400.0, 1_600.0)
+_ALL_PAIRS_WORK, _ALL_PAIRS_WORK_WITH_NOISE = 10**8, 10**7
+# Epsilons around which the sum is computed with particular care.
+_MOST_TILTS = 8
 
 
 def sum_curve(
@@ -83,10 +86,10 @@ def sum_curve(
     n, count = checked_entries(n, known)
     if n > LARGEST_TRIALS:
         raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {n:,}.")
+    smallest, largest = distribution.values[[0, -1]].tolist()
     assumption = (
-        f"{n:,} independent entries, {len(distribution.values)} values from "
-        f"{distribution.values[0]:g} to {distribution.values[-1]:g} with known probabilities, "
-        f"{count:,} known to the adversary"
+        f"{n:,} independent entries, {len(distribution.values)} values from {smallest:.15g} to "
+        f"{largest:.15g} with known probabilities, {count:,} known to the adversary"
     )
     if noise is not None:
         assumption += f"; {show_noise(noise)}"
@@ -132,243 +135,153 @@ def sum_curve_of_groups(
     critical = np.unique(np.asarray(values, dtype=np.float64))
     if len(critical) < 2:
         raise InvalidInput("Expected at least two values of the critical entry.")
-    step = _common_step(others, critical)
+    unknown = [(each, count) for each, count in others if count > 0]
+    step, (places, *lattices) = common_lattice([critical, *(each.values for each, _ in unknown)])
     parts = [
-        Part(each.points * round(each.step / step), each.probabilities, count)
-        for each, count in others
+        Part(points, each.probabilities, count)
+        for points, (each, count) in zip(lattices, unknown, strict=True)
     ]
-    log_concave = all(
-        each.is_log_concave and round(each.step / step) == 1 for each, count in others if count > 0
-    )
     if isinstance(noise, DiscreteGaussian):
         parts.append(noise.part())
-    elif noise is not None:
-        require_continuous(noise)
-    places = np.rint((critical - critical[0]) / step).astype(np.int64)
-
-    def curve(added: Noise | None) -> PrivacyCurve:
-        if not any(part.count > 0 for part in parts):
-            return _alone(critical, epsilons, added, assumption)
-        if log_concave:
-            return _extremes(parts, critical, int(places[-1]), step, epsilons, added, assumption)
-        return _any_pair(parts, critical, places, step, epsilons, added, assumption)
-
+    # A lattice of larger steps has gaps on the common one.
+    no_gaps = all((np.diff(points) == 1).all() for points in lattices)
+    bend = sum(count * each.bend for each, count in unknown) if no_gaps else math.inf
+    question = _Sum(tuple(parts), bend, critical, places, step, epsilons, assumption)
     if noise is None or isinstance(noise, DiscreteGaussian):
-        return curve(None)
-    width = float(critical[-1] - critical[0])
-    return with_noise(curve(None), width, step, noise, lambda: curve(noise))
+        return question.curve(None)
+    require_continuous(noise)
+    plain = question.curve(None)
+    return with_noise(plain, question.width, step, noise, lambda: question.curve(noise))
 
 
-def _common_step(others: Sequence[tuple[Distribution, int]], critical: FloatArray) -> float:
-    """Return the step of the lattice of the answers."""
-    # The values of the critical entry and the steps of the others generate it.
-    lengths = [*np.diff(critical), *(each.step for each, count in others if count > 0)]
-    ticks = np.cumsum(lengths)
-    return Distribution([0.0, *ticks], [1 / (len(ticks) + 1)] * (len(ticks) + 1)).step
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """A sum of independent entries, and what is asked about it.
 
-
-def _alone(
-    critical: FloatArray, epsilon: FloatArray, noise: Noise | None, assumption: str
-) -> PrivacyCurve:
-    """Return the curve where nothing is random but the noise."""
-    pairs = _extreme_pairs(critical)
-    if noise is None:
-        one = np.ones(len(epsilon))
-        return two_directions(epsilon, one, one, 0.0, assumption, pairs=pairs)
-    width = float(critical[-1] - critical[0])
-    low, high = half_line(LogMass(np.zeros(1)), 1, width, noise, epsilon)
-    value, error = (low + high) / 2, (high - low) / 2
-    return two_directions(epsilon, value, value, error, assumption, pairs=pairs)
-
-
-def _extreme_pairs(critical: FloatArray) -> tuple[Pair, Pair]:
-    low, high = float(critical[0]), float(critical[-1])
-    return (high, low), (low, high)
-
-
-def _extremes(
-    parts: Sequence[Part],
-    critical: FloatArray,
-    shift: int,
-    step: float,
-    epsilon: FloatArray,
-    noise: Noise | None,
-    assumption: str,
-) -> PrivacyCurve:
-    """Return the curve of the extreme pair, which is the worst for log-concave sums."""
-    whole = lattice_sum(parts)
-    grow = 1 + np.exp(np.minimum(epsilon, 700.0))
-    error = grow * whole.total_error
-    deltas, errors = [], []
-    for mirrored in (False, True):
-        mass = whole.mass[::-1] if mirrored else whole.mass
-        if noise is not None:
-            with np.errstate(divide="ignore"):
-                log_mass = LogMass(np.log(mass), 0.0, whole.point_error, 2 * whole.outside)
-            low, high = half_line(log_mass, shift, step, noise, epsilon)
-            deltas.append((low + high) / 2)
-            errors.append((high - low) / 2)
-            continue
-        value = by_threshold(mass, shift, epsilon, whole.point_error + whole.outside)
-        precise = error.copy()
-        coarse = (error > _WORTH_TILTING * value) & (epsilon > 0)
-        facing = [_mirror(part) for part in parts] if mirrored else parts
-        _sharpen(facing, shift, epsilon, coarse, value, precise)
-        deltas.append(value)
-        errors.append(precise)
-    return two_directions(
-        epsilon,
-        deltas[0],
-        deltas[1],
-        np.maximum(*errors),
-        assumption,
-        pairs=_extreme_pairs(critical),
-    )
-
-
-def _mirror(part: Part) -> Part:
-    return Part(part.points[-1] - part.points[::-1], part.probabilities[::-1], part.count)
-
-
-def _sharpen(
-    parts: Sequence[Part],
-    shift: int,
-    epsilon: FloatArray,
-    coarse: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    value: FloatArray,
-    error: FloatArray,
-) -> None:
-    """Replace coarse values, and their errors, by those of tilted sums."""
-    waiting = list(np.flatnonzero(coarse))
-    while waiting:
-        first = epsilon[waiting[0]]
-        found = lattice_sum(parts, float(first) / shift)
-        places = np.arange(len(found.mass))
-        centre = float(found.mass @ places)
-        spread = math.sqrt(max(float(found.mass @ (places - centre) ** 2), 1e-300))
-        served = [
-            index
-            for index in waiting
-            if (epsilon[index] - first) / shift * spread <= _REACH_OF_A_TILT
-            and epsilon[index] - first <= _LARGEST_STEP
-        ]
-        for index in served:
-            better = _tilted_delta(found, shift, float(epsilon[index]))
-            if better[1] < error[index]:
-                value[index], error[index] = better
-        waiting = waiting[len(served) :]
-
-
-def _tilted_delta(found: LatticeSum, shift: int, epsilon: float) -> tuple[float, float]:
-    """Return delta from a tilted sum, and its error.
-
-    `f(a - d) - e^epsilon f(a)` is `e^(K - t (a - d)) (g(a - d) - e^(epsilon - t d) g(a))` for the
-    tilted probabilities `g`. Terms are summed from where they become positive.
+    Attributes
+    ----------
+    parts
+        The entries that are random.
+    bend
+        By how much their logarithms are below those of log-concave entries; infinite if these are
+        not.
+    critical, places
+        What the critical entry can be, and on which steps of the lattice.
+    step, epsilon, assumption
+        As for the curve.
     """
-    up, still = shifted(found.mass, shift)
-    factor = math.exp(epsilon - found.tilt * shift)
-    places = np.arange(len(up))
-    # The ratio rises, so that all terms before one that is certainly negative are negative too.
-    negative = factor * (still - found.point_error) > up + found.point_error
-    if not negative.any():
-        return 0.0, 1.0
-    begin = int(np.flatnonzero(negative)[-1]) + 1
-    # up[i] is the probability of the number start + i - shift.
-    weights = np.exp(-found.tilt * (places[begin:] - begin))
-    total = float(np.maximum(up[begin:] - factor * still[begin:], 0.0) @ weights)
-    exponent = found.log_moment - found.tilt * (found.start + begin - shift)
-    size = abs(found.log_moment) + found.tilt * (found.start + begin)
-    scale = math.exp(min(exponent, 700.0))
-    wrong = (1 + factor) * (found.point_error * float(weights.sum()) + 2 * found.outside)
-    relative = math.expm1(min(found.log_moment_error + 1e-15 * (1 + size), 700.0))
-    return scale * total, scale * (wrong + (total + wrong) * relative) + 5e-324
 
+    parts: tuple[Part, ...]
+    bend: float
+    critical: FloatArray
+    places: NDArray[np.int64]
+    step: float
+    epsilon: FloatArray
+    assumption: str
 
-def _any_pair(
-    parts: Sequence[Part],
-    critical: FloatArray,
-    places: np.ndarray[tuple[int], np.dtype[np.int64]],
-    step: float,
-    epsilon: FloatArray,
-    noise: Noise | None,
-    assumption: str,
-) -> PrivacyCurve:
-    """Return the worst over all pairs, or an upper bound for all of them where they are many."""
-    whole = lattice_sum(parts)
-    grow = 1 + np.exp(np.minimum(epsilon, 700.0))
-    error = grow * whole.total_error
-    differences = np.unique(places[:, None] - places[None, :])
-    differences = differences[differences > 0]
-    work = 2 * len(differences) * len(epsilon) * (len(whole.mass) + int(places[-1]))
-    continuous = noise is not None
-    every_shift = work <= _ALL_PAIRS_WORK // (20 if continuous else 1)
-    facing = (whole.mass, whole.mass[::-1])
+    @property
+    def width(self) -> Fraction:
+        """What the critical entry changes at most, without rounding."""
+        return Fraction(float(self.critical[-1])) - Fraction(float(self.critical[0]))
 
-    def divergence(mass: FloatArray, shift: int, all_up_to: bool) -> tuple[FloatArray, FloatArray]:
+    @property
+    def shift(self) -> int:
+        """The same in steps."""
+        return int(self.places[-1])
+
+    @property
+    def extremes(self) -> tuple[Pair, Pair]:
+        """The pair of extreme values, either way."""
+        low, high = float(self.critical[0]), float(self.critical[-1])
+        return (high, low), (low, high)
+
+    def curve(self, noise: Noise | None) -> PrivacyCurve:
+        """Return the curve with continuous noise, or without."""
+        if not self.parts:
+            return self._alone(noise)
+        if math.isinf(self.bend):
+            return self._as_deep_as_needed(lambda law: self._of_any_pair(law, noise))
+        # Tilted by so much, the sum is where both hypotheses are equally likely up to e^epsilon.
+        positive = self.epsilon[self.epsilon > 0]
+        tilts = positive[:: max(1, len(positive) // _MOST_TILTS)] / self.shift
+        return self._as_deep_as_needed(
+            lambda law: self._of_extremes(law, noise), [*tilts.tolist(), *(-tilts).tolist()]
+        )
+
+    def _alone(self, noise: Noise | None) -> PrivacyCurve:
+        """Return the curve where nothing is random but the noise."""
+        both = np.ones(len(self.epsilon)), np.ones(len(self.epsilon))
         if noise is not None:
-            value, more = trapezoid(mass, shift, step, noise, epsilon, all_up_to)
-            return value, error + more
-        if all_up_to:
-            return envelope(mass, shift, epsilon), error
-        return hockey_stick(*shifted(mass, shift), epsilon), error
+            sure = LogMass(np.zeros(1), np.zeros(1))
+            both = half_line(sure, 1, float(self.width), self.width, noise, self.epsilon)
+        return two_directions(self.epsilon, both, both, self.assumption, pairs=self.extremes)
 
-    if not every_shift:
-        largest = int(places[-1])
-        upper = [divergence(mass, largest, True) for mass in facing]
-        lower = [divergence(mass, largest, False) for mass in facing]
-        return _envelope_curve(epsilon, upper, lower, _extreme_pairs(critical), assumption)
-    best = np.full(len(epsilon), -1.0)
-    best_error = np.zeros(len(epsilon))
-    pairs: list[Pair] = [_extreme_pairs(critical)[0]] * len(epsilon)
-    for shift in differences:
-        v, w = (int(index[0]) for index in np.nonzero(places[:, None] - places[None, :] == shift))
-        for mass, pair in zip(
-            facing,
-            ((float(critical[v]), float(critical[w])), (float(critical[w]), float(critical[v]))),
-            strict=True,
-        ):
-            value, wrong = divergence(mass, int(shift), False)
-            for index in np.flatnonzero(value > best * (1 + 1e-12)):
-                pairs[index] = pair
-            best_error = np.maximum(best_error, wrong)
-            best = np.maximum(best, value)
-    return PrivacyCurve(
-        epsilon,
-        np.minimum(best + best_error, 1.0),
-        np.maximum(best - best_error, 0.0),
-        tuple(pairs),
-        "upper bound" if continuous else "exact",
-        assumption,
-    )
+    def _as_deep_as_needed(
+        self, curve_of: Callable[[SumLaw], PrivacyCurve], tilts: Sequence[float] = ()
+    ) -> PrivacyCurve:
+        """Return the curve from a law of the sum that is as deep as it needs to be."""
+        before: PrivacyCurve | None = None
+        for law in sum_laws(self.parts, _DEPTHS, self.shift, tilts):
+            curve = curve_of(law)
+            if law.complete or agree(curve.lower, curve.delta).all():
+                break
+            if before is not None and _is_no_closer(curve, before):
+                break
+            before = curve
+        return curve
+
+    def _of_extremes(self, law: SumLaw, noise: Noise | None) -> PrivacyCurve:
+        """Return the curve of the extreme pair, which is the worst for log-concave sums.
+
+        If logarithms are `bend` below those of a log-concave sum, other pairs are no worse than
+        this one would be if all of its probabilities were larger or smaller by three times that.
+        """
+        wide = law.widened(3 * self.bend)
+        more, less = (self._divergence(each, self.shift, noise) for each in (wide, wide.mirrored))
+        return two_directions(self.epsilon, more, less, self.assumption, pairs=self.extremes)
+
+    def _divergence(self, law: SumLaw, shift: int, noise: Noise | None) -> Bounds:
+        """Return bounds on the divergence of the sum plus `shift` from the sum."""
+        if noise is None:
+            low, high = divergence_bounds(*law.shifted(shift), self.epsilon)
+            return low, high + law.outside
+        if math.isinf(self.bend):
+            return trapezoid(law, shift, self.step, noise, self.epsilon, every=False)
+        return half_line(LogMass.of(law), shift, self.step, self.width, noise, self.epsilon)
+
+    def _of_any_pair(self, law: SumLaw, noise: Noise | None) -> PrivacyCurve:
+        """Return the worst over all pairs, or a bound for all of them where they are many."""
+        apart = self.places[:, None] - self.places[None, :]
+        shifts = np.unique(apart[apart > 0]).tolist()
+        facing = (law, law.mirrored)
+        work = 2 * len(shifts) * len(self.epsilon) * (len(law.low) + self.shift)
+        if work > (_ALL_PAIRS_WORK if noise is None else _ALL_PAIRS_WORK_WITH_NOISE):
+            more, less = (self._of_every_shift(each, noise) for each in facing)
+            return two_directions(
+                self.epsilon, more, less, self.assumption, pairs=self.extremes, only_a_bound=True
+            )
+        low, high = np.zeros(len(self.epsilon)), np.zeros(len(self.epsilon))
+        worst: list[Pair] = [self.extremes[0]] * len(self.epsilon)
+        for shift in shifts:
+            v, w = (float(self.critical[index[0]]) for index in np.nonzero(apart == shift))
+            for each, pair in zip(facing, ((v, w), (w, v)), strict=True):
+                least, most = self._divergence(each, shift, noise)
+                for place in np.flatnonzero(least > low):
+                    worst[place] = pair
+                low, high = np.maximum(low, least), np.maximum(high, most)
+        return bounded_curve(self.epsilon, low, high, self.assumption, pairs=tuple(worst))
+
+    def _of_every_shift(self, law: SumLaw, noise: Noise | None) -> Bounds:
+        """Return what the largest shift attains, and a bound for all of them."""
+        low, _ = self._divergence(law, self.shift, noise)
+        if noise is not None:
+            return low, trapezoid(law, self.shift, self.step, noise, self.epsilon, every=True)[1]
+        first, second = law.shifted(self.shift)
+        widest = first[0], largest_of_shifts(second[1], self.shift)
+        return low, divergence_bounds(widest, second, self.epsilon)[1] + law.outside
 
 
-def _envelope_curve(
-    epsilon: FloatArray,
-    upper: Sequence[tuple[FloatArray, FloatArray]],
-    lower: Sequence[tuple[FloatArray, FloatArray]],
-    pairs: tuple[Pair, Pair],
-    assumption: str,
-) -> PrivacyCurve:
-    """Return the curve between envelopes of all pairs and what the extreme pair attains.
-
-    Each is a divergence and its error, in both directions.
-    """
-    bound = two_directions(
-        epsilon,
-        upper[0][0],
-        upper[1][0],
-        np.maximum(upper[0][1], upper[1][1]),
-        assumption,
-        pairs=pairs,
-        method="upper bound",
-    )
-    attained = np.maximum(lower[0][0] - lower[0][1], lower[1][0] - lower[1][1])
-    return PrivacyCurve(
-        epsilon,
-        bound.delta,
-        np.maximum(attained, 0.0),
-        bound.pairs,
-        "upper bound",
-        assumption,
-        bound.directions,
-    )
+def _is_no_closer(curve: PrivacyCurve, before: PrivacyCurve) -> bool:
+    """Tell whether a deeper law has told nothing new."""
+    same = agree(curve.delta, before.delta) & agree(before.lower, curve.lower)
+    return bool(same.all())
