@@ -91,7 +91,7 @@ def accuracy_figure(assessment: Assessment, task: Prediction) -> Figure:
     ):
         axes.axvline(share, color="0.3", lw=1.5, ls=style, zorder=0)
         axes.text(share, -0.7, name, va="bottom", ha="center", fontsize=9)
-    axes.set_xlabel(f"records whose {task.target} is predicted right, %")
+    axes.set_xlabel(f"records whose {task.target} is predicted right, %", parse_math=False)
     axes.set_yticks(np.arange(len(assessment.rows)), [row.mechanism.key for row in assessment.rows])
     axes.set_ylim(len(assessment.rows) - 0.5, -0.7)
     axes.margins(x=0.12)

@@ -24,7 +24,7 @@ def gain_figure(found: GainMap) -> Figure:
     )
     axes = figure.subplots()
     draw_gains(axes, found)
-    figure.suptitle(f"{found.mechanism} of {found.column.name}", fontsize=11)
+    figure.suptitle(f"{found.mechanism} of {found.column.name}", fontsize=11, parse_math=False)
     return figure
 
 

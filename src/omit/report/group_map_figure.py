@@ -46,13 +46,14 @@ def group_map_figure(found: Sequence[GroupMap], of: str) -> Figure:
         image = _panel(axes, each, limit)
         separator = "\n" if abreast else ", "
         title = f"{each.mechanism}{separator}{each.group}\nerror {each.error:.1f} %"
-        axes.set_title(title if abreast else title.replace("\n", ", "), fontsize=9)
+        title = title if abreast else title.replace("\n", ", ")
+        axes.set_title(title, fontsize=9, parse_math=False)
     x, y = found[0].x, found[0].y
     for axes in panels[-1]:
-        axes.set_xlabel(x.name)
+        axes.set_xlabel(x.name, parse_math=False)
         _ticks(axes.set_xticks, x, rotation=90 if _long(x) else 0)
     for row in panels:
-        row[0].set_ylabel(y.name)
+        row[0].set_ylabel(y.name, parse_math=False)
         _ticks(row[0].set_yticks, y)
     panels[0][0].legend(fontsize=8, loc="upper left", framealpha=0.9)
     figure.colorbar(
@@ -119,4 +120,5 @@ def _ticks(set_ticks: Callable[..., Any], axis: Axis, rotation: float = 0) -> No
         each if len(each) <= _LONGEST_LABEL else f"{each[: _LONGEST_LABEL - 1]}…"
         for each in axis.categories
     ]
-    set_ticks(list(axis.numbers[::step]), labels[::step], fontsize=8, rotation=rotation)
+    style = {"fontsize": 8, "rotation": rotation, "parse_math": False}
+    set_ticks(list(axis.numbers[::step]), labels[::step], **style)

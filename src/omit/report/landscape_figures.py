@@ -52,7 +52,8 @@ def rate_figure(landscape: Landscape) -> Figure:
     axes.set_xlim(0, 100)
     axes.grid(alpha=0.25)
     axes.legend(title="guarantee of the release", frameon=False)
-    axes.set_title(f"{landscape.mechanism} of {landscape.data.name}: Poisson sampling", fontsize=11)
+    title = f"{landscape.mechanism} of {landscape.data.name}: Poisson sampling"
+    axes.set_title(title, fontsize=11, parse_math=False)
     return figure
 
 
@@ -72,6 +73,7 @@ def score_figure(landscape: Landscape) -> Figure:
         f"{landscape.mechanism} of {landscape.data.name}: "
         "error of outlier-score suppression ÷ error with all records",
         fontsize=11,
+        parse_math=False,
     )
     return figure
 

@@ -33,7 +33,7 @@ def comparison_figure(
     baseline = errors[0]
     if baseline is not None:
         axes.axvline(baseline.value, color="#08306b", linewidth=1, linestyle="--")
-    axes.set_yticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(labels)), labels, parse_math=False)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     values = [error.value for error in errors if error is not None]
     if min(values) > 0 and max(values) > 20 * min(values):
@@ -44,6 +44,6 @@ def comparison_figure(
     else:
         axes.set_xlim(left=0)
     axes.set_xlabel(f"{metric}, {unit}" if unit == "%" else metric)
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(title, fontsize=10, parse_math=False)
     axes.grid(axis="x", alpha=0.25)
     return figure
