@@ -48,6 +48,9 @@ EPSILONS: tuple[float, ...] = (
 
 # Few enough that an interruption waits about a second for the slices under way.
 _PAIRS_PER_SLICE = 8
+# Half a million pairs; ten times the paper's in either direction.
+_MOST_PARTS = 1_000
+_MOST_WORKERS = 256
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def grid(step: float = 0.01) -> tuple[FloatArray, FloatArray]:
     Raises
     ------
     InvalidInput
-        If `step` is not one over a whole number of at least 2.
+        If `step` is not one over a whole number from 2 to 1,000.
 
     Examples
     --------
@@ -138,8 +141,11 @@ def grid(step: float = 0.01) -> tuple[FloatArray, FloatArray]:
     """
     step = _validate.finite("step", step)
     parts = round(1 / step) if step > 0 else 0
-    if parts < 2 or not math.isclose(parts * step, 1):
-        raise InvalidInput(f"Expected step={step:g} to be one over a whole number, such as 0.01.")
+    if not 2 <= parts <= _MOST_PARTS or not math.isclose(parts * step, 1):
+        raise InvalidInput(
+            f"Expected step={step:g} to be one over a whole number from 2 to {_MOST_PARTS:,}, such "
+            "as 0.01."
+        )
     first, second = np.triu_indices(parts - 1)
     return (first + 1) / parts, (second + 1) / parts
 
@@ -220,7 +226,7 @@ def slices(
     largest_database, hypothesis
         As in `check`.
     """
-    workers = _validate.positive_integer("workers", workers)
+    workers = _validate.positive_integer("workers", workers, most=_MOST_WORKERS)
     m, M = grid(step)
     executor = ThreadPoolExecutor(workers)
     try:

@@ -115,8 +115,11 @@ def _checked(
         raise InvalidInput("Expected one or more epsilons, finite and at least 0.")
     if not 0 < m <= M < 1:
         raise InvalidInput(f"Expected 0 < m <= M < 1, got m={m:g} and M={M:g}.")
-    if not largest_database >= 3:
-        raise InvalidInput(f"Expected largest_database={largest_database} to be at least 3.")
+    # Beyond, records are no longer counted one by one in floating point.
+    if not (3 <= largest_database <= 2**53 or largest_database == np.inf):
+        raise InvalidInput(
+            f"Expected largest_database={largest_database:g} from 3 to {2**53:.1g}, or inf."
+        )
     return epsilons, _database_sizes(largest_database)
 
 
