@@ -76,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = app(args=words, prog_name="omit", standalone_mode=False)
             if sys.stdout is not None:
                 sys.stdout.flush()
+            if code == 130:  # how typer passes an interruption on
+                raise KeyboardInterrupt
         except SystemExit as end:
             if not isinstance(end.__context__, BrokenPipeError):
                 raise
@@ -128,6 +130,8 @@ def _noticing_interruptions() -> Iterator[list[int]]:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         noticed.append(number)
+        # What libraries leave half done is of no interest to whoever interrupts them.
+        sys.unraisablehook = lambda _: None
         signal.default_int_handler(number, frame)
 
     if (

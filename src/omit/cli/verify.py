@@ -8,6 +8,7 @@ import typer
 from omit.cli.options import Json
 from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
+from omit.errors import StudyInterrupted
 
 if TYPE_CHECKING:
     from omit.verification.mixture import Outcome
@@ -64,7 +65,7 @@ def theorem_5_4(
     )
     _show_theorem_5_4(found, cells, holds, json)
     if found.cells < cells:
-        raise typer.Exit(130)
+        raise StudyInterrupted("Interrupted: the cells above are those that were checked.")
     if not holds:
         raise typer.Exit(1)
 
@@ -91,8 +92,7 @@ def mixture(
         interrupted = True
     _show_mixture(outcomes, json)
     if interrupted:
-        typer.echo("Interrupted: what was not finished is not listed.", err=True)
-        raise typer.Exit(130)
+        raise StudyInterrupted("Interrupted: what was not finished is not listed.")
     if not all(outcome.holds for outcome in outcomes):
         raise typer.Exit(1)
 

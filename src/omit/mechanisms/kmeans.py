@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from omit import _validate
+from omit._decimals import usable
 from omit._numeric import FloatArray
 from omit.data.points import Points
 from omit.errors import InvalidInput
@@ -154,7 +155,7 @@ class DPLloyd(Clustering):
             return ()
         shown = f"{scale:,.0f}" if scale < 1e12 else f"{scale:.3g}"
         return (
-            f"At epsilon = {guarantee.epsilon:.4g} the noise of a cluster's count (scale "
+            f"At epsilon = {usable(guarantee.epsilon)} the noise of a cluster's count (scale "
             f"{shown}) exceeds an average cluster ({members:,.0f} records): centres are "
             "mostly noise.",
         )

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from omit import _validate
+from omit._decimals import usable
 from omit._numeric import FloatArray, as_array
 from omit.data.points import Points
 from omit.errors import InvalidInput
@@ -221,8 +222,8 @@ class PrivateKMedian(Clustering):
         if spread > 1:
             return ()
         return (
-            f"At epsilon = {guarantee.epsilon:.4g} the best and the worst swap differ in weight by "
-            f"a factor of at most {math.exp(spread):.3g}: centres are nearly random.",
+            f"At epsilon = {usable(guarantee.epsilon)} the best and the worst swap differ in "
+            f"weight by a factor of at most {math.exp(spread):.3g}: centres are nearly random.",
         )
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from omit._decimals import usable
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.guarantee import Guarantee
@@ -259,7 +260,9 @@ class Comparison:
         keys = ("omission", "base_epsilon", "error", "low", "high", "ratio", "method")
         head = "".join(f"<th>{escape(key)}</th>" for key in keys)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(record[key]))}</td>" for key in keys) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{escape(_cell(key, record[key]))}</td>" for key in keys)
+            + "</tr>"
             for record in self.to_records()
         )
         notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
@@ -313,7 +316,9 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _cell(value: Any) -> str:
+def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
+    if key == "base_epsilon":
+        return usable(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
