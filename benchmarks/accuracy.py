@@ -60,7 +60,7 @@ def simulate_mean(ages: np.ndarray, mechanism: omit.NoisyMean, rate: float, runs
     rng = np.random.default_rng(0)
     base = omit.PoissonSampling(rate=rate).calibrate(guarantee(mechanism, 1.0))
     assert isinstance(base, omit.Guarantee)
-    noise = mechanism.noises(base, (0, 125))
+    noise = mechanism.quotient(base, (0, 125))
     assert noise.count is not None
     truth = ages.mean()
     errors = []

@@ -22,7 +22,7 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
 ) -> None:
     # One record more moves the sum by its own value, wherever the other bound is: the published
     # code's upper minus lower is too little (THEORY, Section 2).
-    noise = NoisyMean().noises(Guarantee(0.5), bounds)
+    noise = NoisyMean().quotient(Guarantee(0.5), bounds)
     assert noise.count is not None
     assert (noise.total.kind, noise.count.kind) == ("laplace", "laplace")
     assert noise.total.scale == pytest.approx(sensitivity / 0.25)
@@ -33,16 +33,16 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
 def test_under_replace_the_count_is_public_and_all_goes_to_the_sum(
     bounds: tuple[float, float], width: float
 ) -> None:
-    noise = NoisyMean().noises(Guarantee(0.5, neighbours="replace"), bounds)
+    noise = NoisyMean().quotient(Guarantee(0.5, neighbours="replace"), bounds)
     assert noise.count is None
     assert noise.total.scale == pytest.approx(width / 0.5)
-    gaussian = NoisyMean("gaussian").noises(Guarantee(0.5, 1e-6, "replace"), bounds)
+    gaussian = NoisyMean("gaussian").quotient(Guarantee(0.5, 1e-6, "replace"), bounds)
     assert gaussian.count is None
     assert gaussian_delta(gaussian.total.scale, width, 0.5) == pytest.approx(1e-6, rel=1e-9)
 
 
 def test_gaussian_noise_gives_sum_and_count_half_of_epsilon_and_half_of_delta() -> None:
-    noise = NoisyMean("gaussian").noises(Guarantee(1.0, 1e-6), (-20, 90))
+    noise = NoisyMean("gaussian").quotient(Guarantee(1.0, 1e-6), (-20, 90))
     assert noise.count is not None
     assert (noise.total.kind, noise.count.kind) == ("gaussian", "gaussian")
     assert gaussian_delta(noise.total.scale, 90, 0.5) == pytest.approx(5e-7, rel=1e-9)
@@ -61,8 +61,9 @@ def test_with_hardly_any_noise_the_answer_is_the_mean_of_the_records_left() -> N
 def test_a_noisy_count_below_one_is_taken_for_one() -> None:
     # No record at all: the answer is the noise of the sum itself, divided by exactly 1.
     guarantee, empty = Guarantee(1e3), np.zeros((4000, 3), dtype=np.int64)
-    answers = NoisyMean().answers(ages, empty, ages.bounds, guarantee, np.random.default_rng(1))
-    scale = NoisyMean().noises(guarantee, ages.bounds).total.scale
+    published = NoisyMean(variant="published")
+    answers = published.answers(ages, empty, ages.bounds, guarantee, np.random.default_rng(1))
+    scale = NoisyMean().quotient(guarantee, ages.bounds).total.scale
     # The mean absolute Laplace noise is its scale, with a deviation of scale / sqrt(4000): 6 sigma.
     assert np.abs(answers).mean() == pytest.approx(scale, rel=6 / math.sqrt(4000))
 
@@ -114,10 +115,10 @@ def test_what_gives_no_noise_is_refused(
     noise: str, guarantee: Guarantee, bounds: tuple[float, float] | None, message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        NoisyMean(noise).noises(guarantee, bounds)  # type: ignore[arg-type]
+        NoisyMean(noise).quotient(guarantee, bounds)  # type: ignore[arg-type]
 
 
 def test_a_relation_of_unknown_sensitivity_is_refused() -> None:
     swaps = Relation("swap-two", meaning="two records have exchanged a value")
     with pytest.raises(WrongNeighbours, match="no noise for the relation swap-two"):
-        NoisyMean().noises(Guarantee(1.0, neighbours=swaps), (0, 1))
+        NoisyMean().quotient(Guarantee(1.0, neighbours=swaps), (0, 1))

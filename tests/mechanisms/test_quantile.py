@@ -219,10 +219,10 @@ def test_global_noise_and_the_noise_of_the_mean_are_the_sensitivity_by_epsilon()
     assert GlobalQuantile().scale(guarantee, (0, 10), 5) == pytest.approx(25)
     assert GlobalQuantile().scale(guarantee, (0, 10), 6) == pytest.approx(12.5)
     assert GlobalQuantile(0.9).scale(guarantee, (0, 10), 6) == pytest.approx(25)
-    mean, noisy = KnownSizeMean(), NoisyMean().noises(guarantee, (0, 10))
+    mean, noisy = KnownSizeMean(), NoisyMean().quotient(guarantee, (0, 10))
     assert mean.scale(guarantee, (0, 10), 8) == pytest.approx(noisy.total.scale / 8)
     approximate = Guarantee(0.4, 1e-6, "replace")
-    gaussian = NoisyMean("gaussian").noises(approximate, (0, 10))
+    gaussian = NoisyMean("gaussian").quotient(approximate, (0, 10))
     assert KnownSizeMean("gaussian").scale(approximate, (0, 10), 8) == pytest.approx(
         gaussian.total.scale / 8
     )

@@ -33,7 +33,7 @@ def test_nothing_that_asks_for_a_dp_guarantee_takes_it() -> None:
         lambda: omit.PoissonSampling(0.5).calibrate(OURS),  # type: ignore[arg-type]
         lambda: omit.NoOmission().amplify(OURS),  # type: ignore[arg-type]
         lambda: gaussian_scale(OURS, 1.0),  # type: ignore[arg-type]
-        lambda: omit.NoisyMean("gaussian").noises(OURS, (0, 1)),  # type: ignore[arg-type]
+        lambda: omit.NoisyMean("gaussian").quotient(OURS, (0, 1)),  # type: ignore[arg-type]
         lambda: omit.expected_error(ages, omit.NoisyMode(), OURS),  # type: ignore[arg-type]
         lambda: omit.expected_error(ages, omit.NoisyMean(), OURS),  # type: ignore[arg-type]
         lambda: omit.compare(ages, omit.NoisyMean(), OURS),  # type: ignore[arg-type]

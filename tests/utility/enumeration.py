@@ -106,9 +106,10 @@ class MeanByEnumeration:
         total_scale: float,
         count_scale: float,
         truth: float,
+        bounds: tuple[float, float] | None = None,
     ) -> None:
         self.kind, self.total_scale, self.count_scale = kind, total_scale, count_scale
-        self.truth = truth
+        self.truth, self.bounds = truth, bounds
         chance, total, number = np.ones(1), np.zeros(1), np.zeros(1)
         for value, n, k in zip(values, counts, keep, strict=True):
             left = np.arange(n + 1)
@@ -122,17 +123,26 @@ class MeanByEnumeration:
         self.total, self.number = outcomes[:, 0], outcomes[:, 1]
 
     def expected(self) -> float:
-        """Return the expected distance of the noisy mean to the truth."""
-        scale, distance = self.total_scale, np.empty(0)
-        noise, weights = self._count_noise(self.total / self.truth)
+        """Return the expected distance of the noisy mean to the truth.
+
+        With bounds, that of an answer clipped to them: less by how far the answer is outside.
+        """
+        ends = [end for end in (self.truth, *(self.bounds or ())) if end != 0]
+        noise, weights = self._count_noise(*(self.total / end for end in ends))
         size = np.maximum(self.number[:, None] + noise, 1.0)
-        away = np.abs(self.total[:, None] - self.truth * size)
-        if self.kind == "laplace":
-            distance = away + scale * np.exp(-away / scale)
-        else:
-            density = np.exp(-0.5 * (away / scale) ** 2) * math.sqrt(2 / math.pi)
-            distance = scale * density + away * special.erf(away / scale / math.sqrt(2))
+        distance = self._beyond(self.truth, 1, size) + self._beyond(self.truth, -1, size)
+        if self.bounds is not None:
+            lower, upper = self.bounds
+            distance -= self._beyond(upper, 1, size) + self._beyond(lower, -1, size)
         return float(self.chance @ (weights * distance / size).sum(axis=1))
+
+    def _beyond(self, end: float, side: int, size: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much the noisy sum is expected beyond `end` times the size on one side."""
+        away, scale = side * (self.total[:, None] - end * size), self.total_scale
+        if self.kind == "laplace":
+            return np.maximum(away, 0) + scale / 2 * np.exp(-np.abs(away) / scale)
+        density = scale * np.exp(-0.5 * (away / scale) ** 2) / math.sqrt(2 * math.pi)
+        return np.asarray(away * special.ndtr(away / scale) + density)
 
     def exceeds(self, distance: float) -> float:
         """Return the probability that the noisy mean is farther than this from the truth."""

@@ -11,7 +11,7 @@ from omit.cli.options import ColumnName, Source, TableName
 from omit.cli.statistics import chosen_relation, integrable_mechanisms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from omit.data.column import Column
     from omit.data.points import Points
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from omit.mechanisms.clustering import Clustering
 
 STATISTICS = ("mean", "mode")
+# Means that are not clipped to the bounds, for comparing with papers; never among "all".
+PUBLISHED = ("laplace-published", "gaussian-published")
 NOISES = {
-    "mean": ("laplace", "gaussian"),
+    "mean": ("laplace", "gaussian", *PUBLISHED),
     "mode": ("laplace", "exponential", "gaussian", "gumbel"),
 }
 
@@ -145,7 +147,11 @@ def _noisy_mechanisms(
     from omit.mechanisms.mean import NoisyMean
     from omit.mechanisms.mode import NoisyMode
 
-    kinds: dict[str, Callable[..., Mechanism]] = {"mean": NoisyMean, "mode": NoisyMode}
+    def made(statistic: str, kind: Any) -> Mechanism:
+        if kind in PUBLISHED:
+            return NoisyMean(kind.removesuffix("-published"), "published")
+        return NoisyMean(kind) if statistic == "mean" else NoisyMode(kind)
+
     if statistic not in (*STATISTICS, "all"):
         raise InvalidInput(
             f"Expected statistic={statistic!r} to be mean, mode, all, median, quantile:SHARE, "
@@ -159,10 +165,11 @@ def _noisy_mechanisms(
         choices = ", ".join([*sorted(kinds_known), "all"])
         raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
     return [
-        kinds[each](noise=kind)
+        made(each, kind)
         for each in wanted
         for kind in NOISES[each]
-        if kind == noise or (noise == "all" and (kind != "gaussian" or delta > 0))
+        if kind == noise
+        or (noise == "all" and kind not in PUBLISHED and (kind != "gaussian" or delta > 0))
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -264,6 +264,30 @@ class Column:
         if self.is_text:
             raise InvalidInput(f"Column {self.name!r} is text and has no mean; ask for the mode.")
         return math.fsum(self.values * self.counts) / self.size
+
+    def mean_above(self, origin: float) -> float:
+        """Return what the mean exceeds a number by, without rounding it to a float first.
+
+        Examples
+        --------
+        >>> far = Column.from_counts([1e15, 1e15 + 1], [3, 1], bounds=(1e15, 1e15 + 1))
+        >>> far.mean - 1e15, far.mean_above(1e15)
+        (0.25, 0.25)
+        """
+        return math.fsum((self.values - origin) * self.counts) / self.size
+
+    def moved_to_zero(self) -> tuple[Column, float]:
+        """Return the column less its lower bound, and that bound, if it is far from 0.
+
+        That is, farther than the bounds are wide; then the differences are exact, and sums of
+        them keep the digits that sums of the values lose. Otherwise the column as it is, and 0.
+        """
+        if self.bounds is None:
+            return self, 0.0
+        lower, upper = self.bounds
+        if not (lower > 0 and upper <= 2 * lower) and not (upper < 0 and 2 * upper <= lower):
+            return self, 0.0
+        return replace(self, values=self.values - lower, bounds=(0.0, upper - lower)), lower
 
     @property
     def modes(self) -> tuple[Any, ...]:

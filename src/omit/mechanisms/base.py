@@ -5,11 +5,13 @@ knows nothing of omissions: it is handed the counts that are left. Errors are st
 never on records, so a mechanism takes many draws of the counts at once, one in each row.
 
 *To add a mechanism*, derive from `Mechanism` and write `truth`, `answers` and `errors`; it can then
-be compared by simulation at once. An exact engine, if there is one, is registered in `utility`.
+be compared by simulation at once. With `expected_errors`, noise need not be drawn. An exact engine,
+if there is one, is registered in `utility`.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -49,3 +51,21 @@ class Mechanism(ProtectedStatistic):
     @abstractmethod
     def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
         """Return the error of each answer, in the unit of the mechanism."""
+
+    def expected_errors(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: Any,
+    ) -> FloatArray | None:
+        """Return the error of each row of counts, averaged over the noise.
+
+        None, as here, where that is no formula; simulations then draw noise, too.
+        """
+        return None
+
+    def largest_error(self, bounds: tuple[float, float] | None, truth: Any) -> float:
+        """Return the largest error that an answer can have; infinite, as here, if there is none."""
+        return math.inf

@@ -30,6 +30,28 @@ class Moments(NamedTuple):
     variance: FloatArray
 
 
+class NearZero(NamedTuple):
+    """A column, bounds and a truth less an origin, so that floats have digits for differences."""
+
+    column: Column
+    bounds: tuple[float, float] | None
+    truth: float
+    origin: float
+
+    @classmethod
+    def of(cls, column: Column, bounds: tuple[float, float] | None, truth: float = 0.0) -> NearZero:
+        """Return all three, moved if the column is far from 0.
+
+        The column's own mean is then known to more digits than the float that stands for it has.
+        """
+        moved, origin = column.moved_to_zero()
+        if origin == 0:
+            return cls(column, bounds, truth, 0.0)
+        moved_bounds = None if bounds is None else (bounds[0] - origin, bounds[1] - origin)
+        moved_truth = moved.mean if truth == column.mean else truth - origin
+        return cls(moved, moved_bounds, moved_truth, origin)
+
+
 class IntegrableMechanism(Mechanism):
     """A protected statistic whose answer has known moments, given the records.
 
@@ -87,10 +109,11 @@ class IntegrableMechanism(Mechanism):
         truth: float,
     ) -> FloatArray:
         """Return the expected error over the noise for each row of counts."""
+        near = NearZero.of(column, bounds, truth)
         if self.measure == "squared":
-            mean, variance = self.moments(column, counts, bounds, guarantee)
-            return as_array((mean - truth) ** 2 + variance)
-        distances = self.distances(column, counts, bounds, guarantee, truth)
+            mean, variance = self.moments(near.column, counts, near.bounds, guarantee)
+            return as_array((mean - near.truth) ** 2 + variance)
+        distances = self.distances(near.column, counts, near.bounds, guarantee, near.truth)
         return as_array(self.per_cent(truth) * distances)
 
     @staticmethod
@@ -131,8 +154,12 @@ class AdditiveMechanism(IntegrableMechanism):
         rng: np.random.Generator,
     ) -> NDArray[Any]:
         """Return one noisy statistic for each row of counts."""
-        centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
-        return as_array(centers + scales * self.unit_noise(guarantee).draw(rng, centers.shape))
+        # The noise is added near 0: a statistic that was rounded far from 0 jumps by more than it
+        # was calibrated for, while an answer may be rounded as one likes.
+        near = NearZero.of(column, bounds)
+        centers, scales = self.centers_and_scales(near.column, counts, near.bounds, guarantee)
+        noisy = centers + scales * self.unit_noise(guarantee).draw(rng, centers.shape)
+        return as_array(noisy + near.origin)
 
     def moments(
         self,

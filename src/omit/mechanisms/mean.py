@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -14,41 +15,40 @@ from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee
 from omit.mechanisms.base import Counts, Mechanism
 from omit.mechanisms.noise import Noise, calibrated_scale
+from omit.mechanisms.noisy_quotient import NoisyQuotient
 
-# A count cannot be smaller, and a quotient by less has no finite mean: post-processing, so free.
-SMALLEST_COUNT = 1.0
-
-
-@dataclass(frozen=True)
-class MeanNoise:
-    """The noise of the sum, and that of the count where the count is not public."""
-
-    total: Noise
-    count: Noise | None
+# How many times farther from 0 than they are wide the bounds may be where the count is noisy: sums
+# of the values then still have digits to tell answers within the bounds apart.
+_FARTHEST = 1e6
 
 
 @dataclass(frozen=True)
 class NoisyMean(Mechanism):
-    """Noisy sum divided by noisy count, the count clamped at 1.
+    """Noisy sum divided by noisy count, the count clamped at 1 and the answer at the bounds.
 
     Under add-remove, half of epsilon and of delta goes to the sum, whose sensitivity is the
     largest absolute value within the bounds, and half to the count, whose sensitivity is 1. Under
-    replace the count is public, and all goes to the sum, whose sensitivity is the width of the
-    bounds.
+    replace the count is public, and all goes to the sum of what the values exceed the lower bound
+    by, whose sensitivity is the width of the bounds.
 
     Parameters
     ----------
     noise : {"laplace", "gaussian"}
         Gaussian noise needs delta > 0.
+    variant : {"clipped", "published"}
+        Whether answers are clipped to the bounds, which is post-processing and costs no privacy, or
+        left as they are. As published they may be far outside where the noisy count falls below 1,
+        and their expected error is then mostly that of this rare event.
 
     Examples
     --------
     >>> from omit import Guarantee
-    >>> NoisyMean().noises(Guarantee(1.0), (0, 125)).total
+    >>> NoisyMean().quotient(Guarantee(1.0), (0, 125)).total
     Noise(kind='laplace', scale=250.0)
     """
 
     noise: Literal["laplace", "gaussian"] = "laplace"
+    variant: Literal["clipped", "published"] = "clipped"
 
     statistic: ClassVar[str] = "mean"
     metric: ClassVar[str] = "relative error"
@@ -57,20 +57,31 @@ class NoisyMean(Mechanism):
     def __post_init__(self) -> None:
         if self.noise not in ("laplace", "gaussian"):
             raise InvalidInput(f"Expected noise={self.noise!r} to be 'laplace' or 'gaussian'.")
+        if self.variant not in ("clipped", "published"):
+            raise InvalidInput(f"Expected variant={self.variant!r} to be 'clipped' or 'published'.")
 
     def __str__(self) -> str:
-        return f"noisy mean, {self.noise.capitalize()} noise"
+        published = ", as published" if self.variant == "published" else ""
+        return f"noisy mean, {self.noise.capitalize()} noise{published}"
 
-    def noises(self, guarantee: Guarantee, bounds: tuple[float, float] | None) -> MeanNoise:
+    def quotient(self, guarantee: Guarantee, bounds: tuple[float, float] | None) -> NoisyQuotient:
         """Return the noise that gives the guarantee to values within the bounds."""
         self.require_relation(guarantee)
         if bounds is None:
             raise InvalidInput("The mean needs a column of numbers with declared bounds.")
         lower, upper = bounds
+        clipped = bounds if self.variant == "clipped" else None
         if guarantee.neighbours == REPLACE:
-            return MeanNoise(self._noise(guarantee, upper - lower), None)
+            return NoisyQuotient(self._noise(guarantee, upper - lower), None, clipped, lower)
+        largest = max(abs(lower), abs(upper))
+        if largest > _FARTHEST * (upper - lower) > 0:
+            raise InvalidInput(
+                f"The bounds [{lower:.17g}, {upper:.17g}] are too far from 0 for a noisy sum and a "
+                "noisy count; subtract the lower bound from the values first, or use the relation "
+                "replace."
+            )
         half = Guarantee(guarantee.epsilon / 2, guarantee.delta / 2, guarantee.neighbours)
-        return MeanNoise(self._noise(half, max(abs(lower), abs(upper))), self._noise(half, 1.0))
+        return NoisyQuotient(self._noise(half, largest), self._noise(half, 1.0), clipped)
 
     def truth(self, column: Column) -> float:
         """Return the mean of the column."""
@@ -85,18 +96,53 @@ class NoisyMean(Mechanism):
         rng: np.random.Generator,
     ) -> NDArray[Any]:
         """Return one noisy mean for each row of counts."""
-        noise = self.noises(guarantee, bounds)
-        total = counts @ as_array(column.values) + noise.total.draw(rng, counts.shape[:1])
-        size = counts.sum(axis=1).astype(np.float64)
-        if noise.count is not None:
-            size = size + noise.count.draw(rng, counts.shape[:1])
-        return as_array(total / np.maximum(size, SMALLEST_COUNT))
+        quotient = self.quotient(guarantee, bounds)
+        return quotient.draw(*_kept(column, counts, quotient), rng)
 
     def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
         """Return the absolute difference to the truth, in per cent of the truth."""
-        if truth == 0:
-            raise InvalidInput("The true mean is 0, so a relative error does not exist.")
-        return as_array(100 * np.abs(answers - truth) / abs(truth))
+        return as_array(per_cent(truth) * np.abs(answers - truth))
+
+    def expected_errors(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: Any,
+    ) -> FloatArray:
+        """Return the error of each row of counts, averaged over the noise."""
+        quotient = self.quotient(guarantee, bounds)
+        sums, sizes = _kept(column, counts, quotient)
+        distances = quotient.distances(sums, sizes, truth_above(column, quotient.origin, truth))
+        return as_array(per_cent(truth) * distances)
+
+    def largest_error(self, bounds: tuple[float, float] | None, truth: Any) -> float:
+        """Return the largest error that an answer can have: that of a bound, if it is clipped."""
+        if bounds is None or self.variant == "published":
+            return math.inf
+        return per_cent(truth) * max(abs(float(truth) - bound) for bound in bounds)
 
     def _noise(self, guarantee: Guarantee, sensitivity: float) -> Noise:
         return Noise(self.noise, calibrated_scale(self.noise, guarantee, sensitivity))
+
+
+def per_cent(truth: float) -> float:
+    """Return by what a distance is multiplied to be in per cent of the truth."""
+    if truth == 0:
+        raise InvalidInput("The true mean is 0, so a relative error does not exist.")
+    return 100 / abs(truth)
+
+
+def truth_above(column: Column, origin: float, truth: float) -> float:
+    """Return what the truth exceeds the origin by.
+
+    The column's own mean is known to more digits than a float far from 0 has.
+    """
+    return column.mean_above(origin) if truth == column.mean else truth - origin
+
+
+def _kept(column: Column, counts: Counts, quotient: NoisyQuotient) -> tuple[FloatArray, FloatArray]:
+    """Return the sum, less the origin of every value, and the number of the records of each row."""
+    sums = counts @ (as_array(column.values) - quotient.origin)
+    return as_array(sums), as_array(counts.sum(axis=1))

@@ -132,7 +132,8 @@ def expected_error(
         from omit.utility.integrated import integrated_error
 
         return integrated_error(data, mechanism, base, omission, truth, runs, rng, reason)
-    return simulated_error(data, mechanism, base, omission, truth, runs, rng, reason)
+    integrate = method == "auto"
+    return simulated_error(data, mechanism, base, omission, truth, runs, rng, reason, integrate)
 
 
 def require_fit(
@@ -212,25 +213,31 @@ def _(
     tolerance: float = 1e-9,
     details: bool = True,
 ) -> Error:
+    from omit.mechanisms.mean import per_cent, truth_above
     from omit.utility.exact_mean import mean_error
     from omit.utility.mean_setting import NoExactMean
 
     if column.bounds is None:
         raise InvalidInput("The mean needs a column of numbers with declared bounds.")
+    per_unit = per_cent(truth)
     keep = _keep(omission, column)
-    noise = mechanism.noises(base, omission.restrict(column.bounds))
-    # Also refuses a truth of 0, for which there is no relative error.
-    per_unit = float(mechanism.errors(np.array([truth + 1.0]), truth)[0])
+    quotient = mechanism.quotient(base, omission.restrict(column.bounds))
     try:
         found = mean_error(
-            as_array(column.values), column.counts, keep, noise, float(truth), tolerance, details
+            as_array(column.values) - quotient.origin,
+            column.counts,
+            keep,
+            quotient,
+            truth_above(column, quotient.origin, float(truth)),
+            tolerance,
+            details,
         )
     except NoExactMean as error:
         raise NotExact(str(error)) from error
     value, precision = found.expected * per_unit, found.precision * per_unit
     return Error(
         value,
-        value - precision,
+        max(value - precision, 0.0),
         value + precision,
         "exact",
         mechanism.metric,

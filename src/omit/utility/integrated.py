@@ -18,7 +18,7 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism
+from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism, NearZero
 from omit.mechanisms.known_size_mean import KnownSizeMean
 from omit.mechanisms.order import quantile_ranks
 from omit.mechanisms.quantile import GlobalQuantile, QuantileMechanism, row_quantiles
@@ -26,7 +26,7 @@ from omit.omissions.base import Omission
 from omit.omissions.sampling import FixedSizeSampling, NoOmission
 from omit.utility.error import Error, Parts
 from omit.utility.expected import NotExact
-from omit.utility.intervals import NORMAL
+from omit.utility.intervals import NORMAL, is_skewed
 from omit.utility.order_sampling import (
     SampledMoments,
     rank_probabilities,
@@ -59,14 +59,15 @@ def exact_integrated_error(
         If the noise depends on which records are drawn.
     """
     bounds = None if column.bounds is None else omission.restrict(column.bounds)
+    near = NearZero.of(column, bounds, truth)
     if isinstance(omission, NoOmission) or _keeps_all(omission):
         row = column.counts[None, :]
-        mean, variance = mechanism.moments(column, row, bounds, base)
+        mean, variance = mechanism.moments(near.column, row, near.bounds, base)
         value = float(mechanism.expected_errors(column, row, bounds, base, truth)[0])
         return _exact(
-            mechanism, value, base, Parts(0.0, float(variance[0]), float(mean[0] - truth))
+            mechanism, value, base, Parts(0.0, float(variance[0]), float(mean[0] - near.truth))
         )
-    sampled = sampling_moments(mechanism, column, omission)
+    sampled = sampling_moments(mechanism, near.column, omission)
     if (
         sampled is None
         or not isinstance(mechanism, KnownSizeMean | GlobalQuantile)
@@ -77,17 +78,17 @@ def exact_integrated_error(
     if mechanism.measure == "squared":
         row = np.zeros((1, len(column.counts)), dtype=np.int64)
         row[0, 0] = omission.size
-        noise = float(mechanism.moments(column, row, bounds, base).variance[0])
-        bias = sampled.mean - truth
+        noise = float(mechanism.moments(near.column, row, near.bounds, base).variance[0])
+        bias = sampled.mean - near.truth
         parts = Parts(sampled.variance, noise, bias)
         return _exact(mechanism, bias**2 + sampled.variance + noise, base, parts)
     if isinstance(mechanism, GlobalQuantile):
         low, high = quantile_ranks(mechanism.quantile, omission.size)
         if low == high:
             weights = rank_probabilities(column.size, omission.size, low)
-            records = np.repeat(as_array(column.values), column.counts)
+            distances = np.repeat(as_array(near.column.values) - near.truth, column.counts)
             unit = mechanism.unit_noise(base)
-            distance = float(weights @ unit.absolute(records - truth, np.full(len(records), scale)))
+            distance = float(weights @ unit.absolute(distances, np.full(len(distances), scale)))
             return _exact(mechanism, mechanism.per_cent(truth) * distance, base)
     raise NotExact("the distance of a sampled mean has no closed form; its noise is integrated")
 
@@ -134,7 +135,7 @@ def integrated_error(
         runs=runs,
         reason=reason,
         parts=parts,
-        skewed=_is_skewed(drawn),
+        skewed=is_skewed(drawn),
     )
 
 
@@ -150,12 +151,14 @@ def _squared_errors(
 ) -> tuple[FloatArray, float, Parts]:
     """Return what each run adds to an exact part of the error, that part, and what makes it up."""
     exact = 0.0
-    sampled = sampling_moments(mechanism, column, omission)
+    near = NearZero.of(column, bounds, truth)
+    truth = near.truth
+    sampled = sampling_moments(mechanism, near.column, omission)
     means, variances, statistics = (
         np.concatenate(each)
         for each in zip(
             *(
-                _row_moments(column, mechanism, base, bounds, counts)
+                _row_moments(near.column, mechanism, base, near.bounds, counts)
                 for counts in drawn_counts(column, omission, runs, rng)
             ),
             strict=True,
@@ -171,19 +174,6 @@ def _squared_errors(
         if isinstance(mechanism, AdditiveMechanism):
             answered = sampled
     return drawn, exact, Parts(answered.variance, float(variances.mean()), answered.mean - truth)
-
-
-def _is_skewed(drawn: FloatArray) -> bool:
-    """Tell whether the runs are too skewed for a normal interval.
-
-    By Cochran's rule, which asks for more than 25 g^2 runs at a skewness of g.
-    """
-    deviations = drawn - drawn.mean()
-    spread = float(np.sqrt(np.mean(deviations**2)))
-    if spread <= _ROUNDING * abs(float(drawn.mean())):
-        return False
-    skewness = float(np.mean((deviations / spread) ** 3))
-    return len(drawn) < 25 * skewness**2
 
 
 def sampling_moments(

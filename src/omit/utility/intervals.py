@@ -27,6 +27,8 @@ MISSED = 0.05
 # Shares of one's capital to bet: all, a half, a quarter, ...
 _BETS = 14
 _HALVINGS = 40
+# A spread that is only rounding, relative to the mean.
+_HARDLY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,22 @@ def _least_mean(shares: FloatArray, missed: float) -> float:
         else:
             high = middle
     return low
+def is_skewed(values: FloatArray) -> bool:
+    """Tell whether values are too skewed for the mean of so many to be nearly normal.
+
+    By Cochran's rule, which asks for more than 25 g^2 values at a skewness of g. What is so rare
+    that it did not occur leaves no trace.
+
+    Examples
+    --------
+    >>> is_skewed(np.array([0.0, 1.0] * 50)), is_skewed(np.array([0.0] * 99 + [1.0]))
+    (False, True)
+    """
+    deviations = values - values.mean()
+    spread = float(np.sqrt(np.mean(deviations**2)))
+    if spread <= _HARDLY * abs(float(values.mean())):
+        return False
+    return len(values) < 25 * float(np.mean((deviations / spread) ** 3)) ** 2
 
 
 def wilson_interval(share: float, runs: int) -> tuple[float, float]:

@@ -1,49 +1,38 @@
-"""The noisy mean as a sign: what decides it, and closed forms where that is the noise.
-
-As long as the noisy count `N + Z₂` is positive, the noisy mean exceeds `t` exactly when
-
-    W = Σ_v (v − t) Bin(n_v, k_v) + Z₁ − t Z₂ > 0.
-
-Without omission the two noises have a closed form. So they have, with a factor for the data, where
-these cannot reach far enough to change the sign.
-"""
+"""What the error of a noisy mean depends on, its moments, and bounds on rare events."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array
-from omit.mechanisms.mean import SMALLEST_COUNT, MeanNoise
-
-# Minus the logarithm of a negligible probability.
-_RARITY = 32.0
+from omit.mechanisms.noise import Noise
+from omit.mechanisms.noisy_quotient import NoisyQuotient
 
 
 class NoExactMean(Exception):
-    """The formula does not hold here, or its integrals do not converge; the message says why."""
+    """There is no exact error within reach; the message says why."""
 
 
 @dataclass(frozen=True)
 class MeanSetting:
     """Values, their counts and chances of being kept, the noise, and what the mean is held against.
 
-    With the expected number of records left, their sum, and the variances that follow from these.
+    Values and truth are less the origin of the quotient.
     """
 
     values: FloatArray
     counts: NDArray[np.int64]
     keep: FloatArray
-    noise: MeanNoise
+    quotient: NoisyQuotient
     truth: float
     size: float  # expected number of records left
-    total: float  # expected sum of their values
-    center: float
-    data_variance: float  # of S - center N
+    center: float  # the expected sum of their values, by this number
+    data_variance: float  # of S - center C
     noise_variance: float  # of Z1 - center Z2
 
     @classmethod
@@ -52,119 +41,120 @@ class MeanSetting:
         values: FloatArray,
         counts: NDArray[np.int64],
         keep: FloatArray,
-        noise: MeanNoise,
+        quotient: NoisyQuotient,
         truth: float,
     ) -> Self:
-        """Return the setting with its moments, or refuse one in which nothing can be told."""
+        """Return the setting with its moments, without the values of which nothing is left."""
+        possible = keep > 0
+        values, counts, keep = values[possible], counts[possible], keep[possible]
         left = counts * keep
         size, total = float(left.sum()), float((left * values).sum())
-        if size <= 0:
-            raise NoExactMean("no record is left")
-        center = total / size
+        center = total / size if size > 0 else 0.0
         data = float((left * (1 - keep) * (values - center) ** 2).sum())
-        if data == 0 and (left * (1 - keep)).any():
-            raise NoExactMean("all records that may be left out have the same value")
-        count_variance = noise.count.variance if noise.count is not None else 0.0
-        return cls(
-            values,
-            counts,
-            keep,
-            noise,
-            truth,
-            size,
-            total,
-            center,
-            data,
-            noise.total.variance + center**2 * count_variance,
-        )
+        count_variance = 0.0 if quotient.count is None else quotient.count.variance
+        noise = quotient.total.variance + center**2 * count_variance
+        return cls(values, counts, keep, quotient, truth, size, center, data, noise)
 
-    def require_large_count(self, tolerance: float) -> None:
-        """Refuse if the noisy count can be below 1, by Chernoff's bound on that probability."""
-        noise = self.noise.count
-        if noise is None:
-            if (self.keep < 1).any():
-                raise NoExactMean("the number of records left is random and has no noise")
-            return
-        if noise.kind == "laplace":
-            tilts = np.linspace(0, 1 / noise.scale, 202)[1:-1]
-            log_noise = -np.log1p(-((tilts * noise.scale) ** 2))
-        else:
-            tilts = np.geomspace(1e-3, 1e2, 200) / noise.scale
-            log_noise = 0.5 * (tilts * noise.scale) ** 2
-        shrink = self.keep[:, None] * np.expm1(-tilts)
+    @cached_property
+    def spread(self) -> FloatArray:
+        """The variance of each count that is left, `n k (1 - k)`."""
+        return as_array(self.counts * self.keep * (1 - self.keep))
+
+    @cached_property
+    def random_values(self) -> FloatArray:
+        """The values of which some records may or may not be left out."""
+        return as_array(self.values[self.spread > 0])
+
+    def largest_step(self, x: float) -> float:
+        """Return how far from x a value is that may or may not be left out."""
+        return float(np.abs(self.random_values - x).max(initial=0.0))
+
+    @property
+    def farthest(self) -> float:
+        """The largest distance from the truth that an answer can have without noise of the sum."""
+        lower, upper = self.limits
+        if np.isfinite(lower):
+            return max(abs(self.truth - lower), abs(self.truth - upper))
+        total = float((np.abs(self.values) * self.counts).sum())
+        return total + abs(self.truth) + self.quotient.total.scale
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """What answers are clipped to, less the origin."""
+        return self.quotient.limits
+
+    def log_moment(self, slopes: FloatArray) -> FloatArray:
+        """Return `ln E exp(Σ_v a_v Bin(n_v, k_v))` for each row of slopes a."""
         with np.errstate(divide="ignore"):
-            log_count = (self.counts[:, None] * np.log1p(shrink)).sum(axis=0)
-        log_probability = float((SMALLEST_COUNT * tilts + log_noise + log_count).min())
-        # What such a rare event can add to the expected error, against what is expected anyway.
-        harm = np.abs(self.values).max() * self.counts.sum() + 100 * self.noise.total.scale
-        scale = math.sqrt(self.data_variance + self.noise_variance) / self.size
-        if log_probability + math.log(harm / scale) > math.log(tolerance / 10):
-            probability = math.exp(min(log_probability, 0.0))
-            raise NoExactMean(
-                f"the noisy count falls below 1 with probability up to {probability:.2g}"
-            )
+            out, within = np.log1p(-self.keep), np.log(self.keep)
+        return as_array((self.counts * np.logaddexp(out, within + slopes)).sum(axis=-1))
 
-    def _reaches(self, t: FloatArray, scale: FloatArray) -> NDArray[np.bool_]:
-        """Tell where `S - t N` can make up for the noise, if deviations are weighted by it.
+    def count_below(self, limit: float) -> float:
+        """Return a bound on the probability that the noisy count is below a limit (Chernoff)."""
+        noise = self.quotient.count
+        if noise is None:
+            raise NoExactMean("the number of records left is random and has no noise")
+        tilts = _tilts(noise)
+        slopes = -tilts[:, None] * np.ones_like(self.values)
+        logs = tilts * limit + log_moment_of(noise, tilts) + self.log_moment(slopes)
+        return float(np.exp(min(logs.min(), 0.0)))
 
-        By Bernstein's inequality, but for a negligible part. Weights that grow by the exponential
-        of the deviation over the scale of the noise move its mean by the variance over the scale.
+    @cached_property
+    def mean_inverse_count(self) -> float:
+        """A bound on the mean of 1 over the noisy count, which is clamped at 1."""
+        bound, limit = 2 / self.size, self.size / 2
+        while limit > 1:
+            # Counts below a limit, but above half of it.
+            bound += self.count_below(limit) * 2 / limit
+            limit /= 2
+        return min(bound + self.count_below(1.0), 1.0)
+
+    def count_above(self, limit: float) -> float:
+        """Return a bound on the probability that the noisy count is above a limit."""
+        assert self.quotient.count is not None
+        tilts = _tilts(self.quotient.count, float(1 / max(self.size, 1.0)))
+        slopes = tilts[:, None] * np.ones_like(self.values)
+        logs = log_moment_of(self.quotient.count, tilts) + self.log_moment(slopes) - tilts * limit
+        return float(np.exp(min(logs.min(), 0.0)))
+
+    def mean_above(self, t: float) -> tuple[float, float]:
+        """Return a bound on `P(S + Z₁ > t (C + Z₂))`, and the tilt s of its exponential.
+
+        The bound is `E exp(s (S + Z₁ - t (C + Z₂)))`, for the best of several s.
         """
-        strays, variance = self._strays(t)
-        return np.abs(t * self.size - self.total) * scale <= strays * scale + variance
+        return self._mean_beyond(t, 1.0)
 
-    def _strays(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how far `S - t N` strays from its mean, and its variance."""
-        spread = self.counts * self.keep * (1 - self.keep)
-        first, second = float((spread * self.values).sum()), float((spread * self.values**2).sum())
-        variance = second - 2 * t * first + t**2 * float(spread.sum())
-        third = _RARITY / 3 * np.maximum(np.abs(self.values[0] - t), np.abs(self.values[-1] - t))
-        return third + np.sqrt(third**2 + 2 * _RARITY * variance), variance
+    def mean_below(self, t: float) -> tuple[float, float]:
+        """Return the same for `P(S + Z₁ < t (C + Z₂))`."""
+        return self._mean_beyond(t, -1.0)
 
-    def _scales(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the scales of `Z1` and of `t Z2`."""
-        first = np.full_like(t, self.noise.total.scale)
-        second = np.abs(t) * (self.noise.count.scale if self.noise.count is not None else 0.0)
-        # Closed forms divide by the difference of the scales; this near, they cannot be told apart.
-        return first, np.where(np.abs(second - first) < 1e-6 * first, first * (1 - 1e-6), second)
-
-    def _decided_by_noise(self, t: FloatArray) -> NDArray[np.bool_]:
-        """Tell where the data alone cannot change the sign, so that tails are exponential."""
-        first, second = self._scales(t)
-        # A narrow second noise cannot reach so far either, and drops out.
-        dropped = np.abs(t * self.size - self.total) > self._strays(t)[0] + _RARITY * second
-        return ~self._reaches(t, first) & (~self._reaches(t, second) | dropped)
-
-    def _by_exponential_tails(self, t: FloatArray) -> FloatArray:
-        """Return `P(T > t)` where only the noise can decide, by moments of the data."""
-        x = t * self.size - self.total
-        first, second = self._scales(t)
-        weights = []
-        for scale in (first, second):
-            used = (scale > 0) & ~self._reaches(t, scale)
-            possible = np.where(used, scale, 1.0)[:, None]
-            steps = np.where(used[:, None], np.sign(x)[:, None] * (self.values - t[:, None]), 0.0)
-            grown = self.keep * np.expm1(steps / possible)
-            log_moment = (self.counts * np.log1p(grown)).sum(axis=1)
-            weights.append(np.where(used, scale**2 * np.exp(log_moment), 0.0))
-        tail = 0.5 * (weights[0] - weights[1]) / (first**2 - second**2)
-        return np.where(x > 0, tail, 1 - tail)
+    def _mean_beyond(self, t: float, sign: float) -> tuple[float, float]:
+        total, count = self.quotient.total, self.quotient.count
+        assert count is not None
+        widest = max(total.scale, abs(t) * count.scale)
+        tilts = _tilts(Noise(total.kind, widest), 1 / max(self.largest_step(t), widest))
+        slopes = sign * tilts[:, None] * (self.values - t)
+        logs = log_moment_of(total, tilts) + log_moment_of(count, tilts * abs(t))
+        logs = logs + self.log_moment(slopes)
+        best = int(np.argmin(logs))
+        return float(np.exp(min(logs[best], 0.0))), float(tilts[best])
 
 
-def noise_above(noise: MeanNoise, t: FloatArray, x: FloatArray) -> FloatArray:
-    """Return `P(Z1 - t Z2 > x)` in closed form."""
-    first = noise.total.scale
-    second = np.abs(t) * (noise.count.scale if noise.count is not None else 0.0)
-    if noise.total.kind == "gaussian":
-        from scipy.special import ndtr
+def _tilts(noise: Noise, smallest: float = 0.0) -> FloatArray:
+    """Return exponents to try in an exponential bound, all of which are sound."""
+    if noise.kind == "laplace":
+        # Close to 1 over the scale, too, where much noise against few records has its best bound.
+        tilts = 1 - np.geomspace(1e-6, 1, 80, endpoint=False)
+        tilts = np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts]) / noise.scale
+    else:
+        tilts = np.geomspace(1e-4, 1e2, 160) / noise.scale
+    return as_array(np.append(tilts, smallest) if 0 < smallest < tilts.max() else tilts)
 
-        return as_array(ndtr(-x / np.hypot(first, second)))
-    distance = np.abs(x)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        outer = first**2 * np.exp(-distance / first)
-        inner = np.where(second > 0, second**2 * np.exp(-distance / second), 0.0)
-        apart = 0.5 * (outer - inner) / (first**2 - second**2)
-    # The formula divides by nothing where both scales agree; this is its limit, to first order.
-    alike = 0.5 * np.exp(-distance / first) * (1 + distance / (2 * first))
-    upper = np.where(np.abs(first - second) < 1e-7 * first, alike, apart)
-    return np.where(x >= 0, upper, 1 - upper)
+
+def log_moment_of(noise: Noise, tilts: FloatArray) -> FloatArray:
+    """Return the logarithm of `E exp(tilt Z)`; infinite where that is."""
+    y = tilts * noise.scale
+    if noise.kind == "gaussian":
+        return as_array(0.5 * y**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return as_array(np.where(y < 1, -np.log1p(-(np.minimum(y, 1.0) ** 2)), np.inf))

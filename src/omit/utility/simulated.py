@@ -1,11 +1,13 @@
 """Expected errors by simulation on counts of values, for every mechanism and every omission.
 
 Records are never drawn one by one: an omission draws the counts that are left, a mechanism answers
-on them. Intervals are 95 % confidence intervals: Wilson's for probabilities, normal otherwise.
+on them, or says what it errs by on average over its noise. Intervals are 95 % confidence intervals:
+Wilson's for probabilities, normal otherwise, or Bernstein's where runs are too skewed for it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +20,12 @@ from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts, Mechanism
 from omit.omissions.base import Omission
 from omit.utility.error import Error
-from omit.utility.intervals import normal_interval, wilson_interval
+from omit.utility.intervals import (
+    bernstein_interval,
+    is_skewed,
+    normal_interval,
+    wilson_interval,
+)
 
 DEFAULT_RUNS = 2000
 
@@ -34,12 +41,22 @@ def simulated_errors(
     truth: Any,
     runs: int,
     rng: np.random.Generator,
+    integrate: bool = False,
 ) -> FloatArray:
-    """Return the error of each of so many runs of the mechanism after the omission."""
+    """Return the error of each of so many runs of the mechanism after the omission.
+
+    With `integrate`, averaged over the noise where that is a formula: only the records are drawn.
+    """
     runs = _validate.positive_integer("runs", runs)
     bounds = None if column.bounds is None else omission.restrict(column.bounds)
     errors = []
     for counts in drawn_counts(column, omission, runs, rng):
+        expected = None
+        if integrate:
+            expected = mechanism.expected_errors(column, counts, bounds, base, truth)
+        if expected is not None:
+            errors.append(expected)
+            continue
         answers = mechanism.answers(column, counts, bounds, base, rng)
         errors.append(mechanism.errors(answers, truth))
     return np.concatenate(errors)
@@ -63,17 +80,29 @@ def simulated_error(
     runs: int,
     rng: np.random.Generator,
     reason: str | None = None,
+    integrate: bool = False,
 ) -> Error:
-    """Return the mean of simulated errors with its 95 % interval."""
-    errors = simulated_errors(column, mechanism, base, omission, truth, runs, rng)
+    """Return the mean of simulated errors with its 95 % interval.
+
+    That of the normal distribution, or, if the runs are too skewed for it and the error is bounded,
+    one that holds for all bounded runs.
+    """
+    errors = simulated_errors(column, mechanism, base, omission, truth, runs, rng, integrate)
     value = float(errors.mean())
+    median = quantile_90 = None
+    skewed = False
     if mechanism.unit == "probability":
         low, high = wilson_interval(value, runs)
-        median = quantile_90 = None
     else:
-        interval = normal_interval(errors).within(0.0)
+        bounds = None if column.bounds is None else omission.restrict(column.bounds)
+        largest = mechanism.largest_error(bounds, truth)
+        skewed, interval = is_skewed(errors), normal_interval(errors)
+        if skewed and math.isfinite(largest):
+            skewed, interval = False, bernstein_interval(errors, largest)
+        interval = interval.within(0.0, largest)
         low, high = interval.low, interval.high
-        median, quantile_90 = (float(each) for each in np.quantile(errors, [0.5, 0.9]))
+        if not integrate:
+            median, quantile_90 = (float(level) for level in np.quantile(errors, [0.5, 0.9]))
     return Error(
         value,
         low,
@@ -85,4 +114,5 @@ def simulated_error(
         quantile_90,
         runs,
         reason,
+        skewed=skewed,
     )

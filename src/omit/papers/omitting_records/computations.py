@@ -36,8 +36,8 @@ from omit.utility.expected import base_guarantee, expected_error
 from omit.utility.simulated_points import clustering_losses
 
 COLUMN_MECHANISMS: Mapping[str, Mechanism] = {
-    "mean, Laplace": NoisyMean("laplace"),
-    "mean, Gaussian": NoisyMean("gaussian"),
+    "mean, Laplace": NoisyMean("laplace", "published"),
+    "mean, Gaussian": NoisyMean("gaussian", "published"),
     "mode, Laplace": NoisyMode("laplace"),
     "mode, Gaussian": NoisyMode("gaussian"),
     "mode, exponential": NoisyMode("exponential"),
