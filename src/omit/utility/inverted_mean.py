@@ -365,7 +365,7 @@ class _Inversion:
         faint = float(left_out[number - 1]) if number else 0.0
         last = float(frequencies[needed[-1]])
         nodes = (self.near[1] - self.near[0]) * last * self._largest_count[0] + 32
-        by_value = 1
+        by_value = 1.0
         if last * self._widest > LARGEST_SERIES_ANGLE:
             by_value = min(self._power_sums, len(setting.values) / 2)
         if nodes * len(needed) * by_value > _MOST_TERMS:
