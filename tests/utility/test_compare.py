@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from omit import (
@@ -325,7 +326,9 @@ def test_what_must_be_said_is_said_beside_the_numbers() -> None:
     result = compare(tied, NoisyMode(), Guarantee(1.0))
     assert any("moved into the bounds" in note for note in result.notes)
     assert "2 values share the largest count; each of them counts as right." in result.notes
-    few = compare(ages, NoisyMean(), Guarantee(0.005), runs=50)
+    anything = np.random.default_rng(0).uniform(1, 90, 60)
+    decimals = Column.from_values(anything, bounds=(1, 90))
+    few = compare(decimals, NoisyMean(), Guarantee(0.05), PoissonSampling(0.5), runs=50)
     assert any("Simulated, because the noisy count" in n for n in few.notes)
     from_data = Column.from_values([1, 2, 2], bounds="from-data", name="rooms")
     assert any(

@@ -197,6 +197,8 @@ def _least_mean(shares: FloatArray, missed: float) -> float:
         else:
             high = middle
     return low
+
+
 def is_skewed(values: FloatArray) -> bool:
     """Tell whether values are too skewed for the mean of so many to be nearly normal.
 

@@ -2,7 +2,8 @@
 
 Records are never drawn one by one: an omission draws the counts that are left, a mechanism answers
 on them, or says what it errs by on average over its noise. Intervals are 95 % confidence intervals:
-Wilson's for probabilities, normal otherwise, or Bernstein's where runs are too skewed for it.
+Wilson's for probabilities, normal otherwise, or, where runs are too skewed for it, one for all
+bounded runs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from omit.mechanisms.base import Counts, Mechanism
 from omit.omissions.base import Omission
 from omit.utility.error import Error
 from omit.utility.intervals import (
-    bernstein_interval,
+    bounded_interval,
     is_skewed,
     normal_interval,
     wilson_interval,
@@ -98,7 +99,7 @@ def simulated_error(
         largest = mechanism.largest_error(bounds, truth)
         skewed, interval = is_skewed(errors), normal_interval(errors)
         if skewed and math.isfinite(largest):
-            skewed, interval = False, bernstein_interval(errors, largest)
+            skewed, interval = False, bounded_interval(errors, 0.0, largest)
         interval = interval.within(0.0, largest)
         low, high = interval.low, interval.high
         if not integrate:
