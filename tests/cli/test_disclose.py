@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -33,6 +34,30 @@ def test_json_says_the_same_to_programs(omit_command: Omit) -> None:
     assert content["rows"][0]["delta"] == 0
     assert content["rows"][3]["delta"] is None
     assert content["rows"][3]["witness"]
+
+
+def test_k_anonymity_is_over_all_attributes_unless_some_are_named(omit_command: Omit) -> None:
+    asked = "disclose adult --attributes race,sex,education,marital-status --json"
+    shown = json.loads(omit_command(asked).out)
+    assert shown["identifying"] == ["race", "sex", "education", "marital-status"]
+    assert shown["quasi_identifiers"] == ["race"]
+    assert shown["original"]["unique"] > 0
+    assert shown["original"]["k_anonymity"] == 1
+    some = json.loads(omit_command(f"{asked} --identifying race,sex").out)["original"]
+    assert some["unique"] == 0
+    assert some["k_anonymity"] > 1
+
+
+def test_cells_that_only_whole_numbers_give_away_are_counted(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    file = tmp_path / "small.csv"
+    counts = dict(zip(itertools.product("ab", "cd", "ef"), [0, 2, 3, 2, 5, 9, 9, 4], strict=True))
+    rows = [",".join(cell) for cell, count in counts.items() for _ in range(count)]
+    file.write_text("x,y,z\n" + "\n".join(rows), encoding="utf-8")
+    domains = "--domain x=a,b --domain y=c,d --domain z=e,f"
+    run = omit_command(f"disclose {file} --attributes x,y,z {domains} --no-report")
+    assert "Of 5 suppressed cells, 5 can be computed from the published margins." in run.out
 
 
 def test_the_report_is_one_file(omit_command: Omit, tmp_path: Path) -> None:
@@ -114,6 +139,16 @@ def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str])
         f"{QUESTION} --quasi-identifiers town",
         f"{QUESTION} --quasi-identifiers ,",
         f"{QUESTION} --group town",
+        f"{QUESTION} --group=",
+        f"{QUESTION} --identifying=",
+        f"{QUESTION} --identifying town",
+        f"{QUESTION} --predict=",
+        f"{QUESTION} --two-way=",
+        f"{QUESTION} --table=",
+        f"{QUESTION} --seed -1",
+        f"{QUESTION} --paper-runs 1000000000000",
+        "disclose tls://people.csv --attributes race",
+        f"disclose {'x' * 300}.csv --attributes race",
         f"{QUESTION} --epsilon 1e-300 --delta 0",
         f"{QUESTION} --domain sex=Female --domain sex=Female,Male",
         f"{QUESTION} --largest-count 0",

@@ -300,11 +300,27 @@ def test_a_delta_next_to_one_is_shown_as_one() -> None:
     assert suppressed.cells()[1:3] == ("any", "1")
 
 
-def test_k_anonymity_is_that_of_the_quasi_identifiers() -> None:
+def test_k_anonymity_and_uniqueness_are_those_of_the_identifying_attributes() -> None:
     table = CountTable((SEX, TOWN), np.array([1, 1, 1, 0, 4, 9]))
-    assert disclosure_of(table, table.flat, 6, ["sex"]) == Disclosure(3, 3, 4)
+    assert disclosure_of(table, table.flat, 6, ["sex"]) == Disclosure(3, 0, 4)
     assert disclosure_of(table, table.flat, 6, ["town"]).k_anonymity == 1
-    assert assess(table, 1.0, quasi_identifiers=["sex"]).original.k_anonymity == 3
+    everything = assess(table, 1.0, quasi_identifiers=["sex"])
+    assert everything.original == Disclosure(1, 3, 4), "which are swapped plays no role"
+    assert everything.identifying == ("sex", "town")
+    only_sex = assess(table, 1.0, identifying=["sex"])
+    assert only_sex.original == Disclosure(3, 0, 4)
+    assert only_sex.quasi_identifiers == ("sex",)
+
+
+def test_a_table_is_one_anonymous_exactly_if_somebody_is_unique() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        table = CountTable((SEX, TOWN), rng.integers(0, 4, 6) + np.array([1, 0, 0, 0, 0, 0]))
+        for names in (None, ["sex"], ["town"], ["town", "sex"]):
+            shown = disclosure_of(table, table.flat, 3, names)
+            assert (shown.k_anonymity == 1) == (shown.unique > 0)
+            margin = table.marginal(names or ["sex", "town"])
+            assert shown.k_anonymity == min(count for count in margin.flat if count)
 
 
 def test_what_a_release_shows_is_the_mean_of_all_runs() -> None:

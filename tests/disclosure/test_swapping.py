@@ -356,7 +356,7 @@ def test_bad_parameters_are_refused() -> None:
         Swapping(("race",), rate=1.5)
     with pytest.raises(InvalidInput, match="'rase' is not an attribute"):
         Swapping(("rase",)).errors(TABLE)
-    with pytest.raises(InvalidInput, match="sequence"):
+    with pytest.raises(InvalidInput, match="several texts"):
         Swapping("race")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="donor"):
         Swapping(("race",), donor="anyone")  # type: ignore[arg-type]

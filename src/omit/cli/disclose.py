@@ -47,6 +47,13 @@ def disclose(
         str | None,
         typer.Option(help="Attributes that are swapped, with commas; by default the first."),
     ] = None,
+    identifying: Annotated[
+        str | None,
+        typer.Option(
+            help="Attributes by which a person may be recognised, with commas, for k-anonymity and "
+            "uniqueness; by default all."
+        ),
+    ] = None,
     group: Annotated[
         str | None, typer.Option(help="Compare errors of this attribute's categories.")
     ] = None,
@@ -109,6 +116,7 @@ def disclose(
             threshold=threshold,
             rate=swap_rate,
             quasi_identifiers=None if quasi_identifiers is None else _names(quasi_identifiers),
+            identifying=None if identifying is None else _names(identifying),
             group=group,
             margins=None if margin is None else [_names(each) for each in margin],
             largest_count=largest_count,

@@ -78,6 +78,11 @@ def opened_table(source: Any, table: str | None) -> Iterator[Table]:
                 f"Expected the path of a file, got the address {shown(str(source))}; only files "
                 "of this machine are read."
             )
+        if source in DATASETS and table is not None:
+            raise InvalidInput(
+                f"Expected table={shown(table)} only for a DuckDB database, not for the data set "
+                f"{source!r}."
+            )
         path = Path(os.path.expanduser(source))
         if isinstance(source, str) and path.name == source and not path.suffix:
             dataset(source)  # raises: a bare word is a name, and this one is not registered

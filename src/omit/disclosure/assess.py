@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,12 @@ from omit.disclosure.measures import (
     simulated_measures,
     unique_exact_matches,
 )
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, NO_DELTA, TableMechanism
+from omit.disclosure.mechanism import (
+    CHANGE_QUASI_IDENTIFIERS,
+    NO_DELTA,
+    TableMechanism,
+    require_runs,
+)
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
@@ -73,6 +78,7 @@ class _Question:
     """What is asked about every mechanism."""
 
     quasi: tuple[str, ...]
+    identifying: tuple[str, ...]
     group: str
     threshold: int
     paper_runs: int | None
@@ -89,6 +95,7 @@ def assess(
     threshold: int = 6,
     rate: float = 0.25,
     quasi_identifiers: Sequence[str] | None = None,
+    identifying: Sequence[str] | None = None,
     group: str | None = None,
     margins: Sequence[Sequence[str]] | None = None,
     largest_count: int | None = None,
@@ -112,6 +119,9 @@ def assess(
         For cell suppression.
     rate, quasi_identifiers : float, sequence of str
         For swapping; by default a quarter of the records and the first attribute.
+    identifying : sequence of str, optional
+        The attributes by which a person may be recognised, for k-anonymity and uniqueness; by
+        default all.
     group : str, optional
         The attribute whose categories are compared; by default the first quasi-identifier.
     margins : sequence of sequences of str, optional
@@ -140,20 +150,31 @@ def assess(
     guarantee: 38.3 over 20 cells. No guarantee: cell suppression below 6, randomised cell
     suppression below 6, swapping race at rate 0.25, randomised swapping race at rate 0.25.
     """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+    threshold = _validate.positive_integer("k", threshold)
+    rng = np.random.default_rng(_validate.whole("seed", seed))
     question = _question(
-        table, quasi_identifiers, group, threshold, paper_runs, predict, two_way, within
+        table,
+        quasi_identifiers,
+        identifying,
+        group,
+        threshold,
+        paper_runs,
+        predict,
+        two_way,
+        within,
     )
-    _validate.delta(delta)
     given = [[name] for name in table.names] if margins is None else margins
-    for each in given:
-        chosen(table.attributes, list(each), "margin's attribute")
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(f"Expected several margins, got {_validate.shown(given)}.")
+    given = [list(_margin(table, each)) for each in given]
     universe = table.universe(largest_count)
     mechanisms = default_mechanisms(epsilon, delta, threshold, rate, question.quasi)
     prediction = None
     if predict is not None:
         unprotected = logistic_accuracy(table, table.flat, predict)
         prediction = Prediction(predict, unprotected, constant_accuracy(table, predict))
-    rng = np.random.default_rng(seed)
     rows = []
     for mechanism in mechanisms:
         rows.append(_row(mechanism, table, universe, question, rng))
@@ -164,16 +185,17 @@ def assess(
         advance()
     return Assessment(
         table=table,
-        epsilon=float(epsilon),
-        delta=float(delta),
+        epsilon=epsilon,
+        delta=delta,
         threshold=threshold,
         group=question.group,
         largest_count=universe.largest_count,
         rows=tuple(rows),
-        original=disclosure_of(table, table.flat, threshold, question.quasi),
+        original=disclosure_of(table, table.flat, threshold, question.identifying),
         intervals=intervals,
         margins=tuple(tuple(each) for each in given),
         quasi_identifiers=question.quasi,
+        identifying=question.identifying,
         notes=(*_notes(table, universe, question), *refusal, WARNING),
         prediction=prediction,
     )
@@ -198,17 +220,30 @@ def _notes(table: CountTable, universe: Universe, question: _Question) -> tuple[
 def _intervals(
     table: CountTable, suppression: CellSuppression, margins: Sequence[Sequence[str]]
 ) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
-    """Return what margins tell about suppressed cells; if these are too many, a note instead."""
+    """Return what margins tell about suppressed cells, and what was not excluded, as notes."""
     hidden = int(suppression.suppress_probability(table.flat).sum())
-    if hidden <= _MOST_INTERVALS:
-        return suppressed_intervals(table, suppression, margins), ()
-    note = f"{hidden:,} cells are suppressed; intervals are for up to {_MOST_INTERVALS:,}."
-    return None, (note,)
+    if hidden > _MOST_INTERVALS:
+        note = (
+            f"{hidden:,} cells are suppressed. It was not excluded that some of them can be "
+            f"computed from the published margins: that is found out for up to "
+            f"{_MOST_INTERVALS:,} cells."
+        )
+        return None, (note,)
+    found = suppressed_intervals(table, suppression, margins)
+    undecided = int(found["undecided"].sum())
+    if not undecided:
+        return found, ()
+    note = (
+        f"Of {undecided:,} more suppressed cells it was not excluded that they can be computed "
+        "from the published margins: the search for other tables that fit was given up."
+    )
+    return found, (note,)
 
 
 def _question(
     table: CountTable,
     quasi_identifiers: Sequence[str] | None,
+    identifying: Sequence[str] | None,
     group: str | None,
     threshold: int,
     paper_runs: int | None,
@@ -222,27 +257,48 @@ def _question(
             f"The table has {table.cells:,} cells, and up to {_MOST_CELLS:,} can be assessed; use "
             "fewer attributes, or bins."
         )
-    quasi = table.names[:1] if quasi_identifiers is None else tuple(quasi_identifiers)
-    if not quasi:
-        raise InvalidInput("Expected at least one quasi-identifier.")
-    chosen(table.attributes, quasi, "quasi-identifier")
-    group = group or quasi[0]
+    quasi = _named(table, quasi_identifiers, table.names[:1], "quasi-identifier")
+    recognised = _named(table, identifying, table.names, "identifying attribute")
+    group = quasi[0] if group is None else group
     chosen(table.attributes, [group], "group")
     if paper_runs is not None:
-        _validate.positive_integer("paper_runs", paper_runs)
+        paper_runs = require_runs(table, paper_runs)
+    if within is not None and not isinstance(within, Mapping):
+        raise InvalidInput(f"Expected groups by name, got {_validate.shown(within)}.")
     if two_way is None:
         if within:
             raise InvalidInput("Expected two attributes for a two-way marginal beside its groups.")
-        return _Question(quasi, group, threshold, paper_runs, predict, None, {})
-    if len(two_way) != 2:
+        return _Question(quasi, recognised, group, threshold, paper_runs, predict, None, {})
+    pair = tuple(
+        table.names[place] for place in chosen(table.attributes, two_way, "two-way attribute")
+    )
+    if len(pair) != 2:
         raise InvalidInput(
-            f"Expected two attributes for a two-way marginal, got {', '.join(two_way) or 'none'}."
+            f"Expected two attributes for a two-way marginal, got {', '.join(pair) or 'none'}."
         )
-    pair = (two_way[0], two_way[1])
     groups = within or largest_groups(table, group)
     for where in groups.values():
         two_way_marginal(table, table.flat, *pair, where)  # refuses a group that is not there
-    return _Question(quasi, group, threshold, paper_runs, predict, pair, groups)
+    return _Question(quasi, recognised, group, threshold, paper_runs, predict, pair, groups)
+
+
+def _margin(table: CountTable, names: Sequence[str]) -> tuple[str, ...]:
+    """Return a margin by its attributes; that of none is the total."""
+    return tuple(
+        table.names[place] for place in chosen(table.attributes, names, "margin's attribute")
+    )
+
+
+def _named(
+    table: CountTable, names: Sequence[str] | None, default: tuple[str, ...], what: str
+) -> tuple[str, ...]:
+    """Return the attributes that are named, or those by default."""
+    if names is None:
+        return default
+    places = chosen(table.attributes, names, what)
+    if not places:
+        raise InvalidInput(f"Expected at least one {what}.")
+    return tuple(table.names[place] for place in places)
 
 
 def _row(
@@ -257,7 +313,9 @@ def _row(
     quasi, runs = question.quasi, question.paper_runs
     shown, matches = [], []
     for block in mechanism.study_in_blocks(table, rng, _MATCH_RUNS):
-        shown += [disclosure_of(table, draw, question.threshold, quasi) for draw in block]
+        shown += [
+            disclosure_of(table, draw, question.threshold, question.identifying) for draw in block
+        ]
         matches += unique_exact_matches(table, block).tolist()
     restricted = least = accuracy = None
     if isinstance(mechanism, Swapping):

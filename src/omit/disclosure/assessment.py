@@ -153,6 +153,7 @@ class Assessment:
     intervals: pd.DataFrame | None
     margins: tuple[tuple[str, ...], ...]
     quasi_identifiers: tuple[str, ...]
+    identifying: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
     prediction: Prediction | None = None
 
@@ -200,12 +201,14 @@ class Assessment:
             "neighbours": str(REPLACE),
             "threshold": self.threshold,
             "quasi_identifiers": list(self.quasi_identifiers),
+            "identifying": list(self.identifying),
             "largest_count": self.largest_count,
             "original": asdict(self.original),
             "rows": [row.to_record() for row in self.rows],
             "margins": [list(each) for each in self.margins],
             "suppressed": None if found is None else len(found),
             "recovered": None if found is None else int(found["recovered"].sum()),
+            "undecided": None if found is None else int(found["undecided"].sum()),
             "prediction": None if self.prediction is None else asdict(self.prediction),
             "verdict": self.verdict,
             "notes": list(self.notes),

@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from omit import _validate
+from omit.data.casting import raw_array, texts
 from omit.errors import InvalidInput
 
 Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]
@@ -56,10 +57,23 @@ class Attribute:
     origin: Origin = "declared"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", tuple(str(each) for each in self.categories))
-        if not self.name.strip():
-            raise InvalidInput("Expected every attribute to have a name.")
-        if not self.categories or not all(each.strip() for each in self.categories):
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidInput(
+                f"Expected every attribute to have a name, got {_validate.shown(self.name)}."
+            )
+        if self.origin not in ("declared", "registered", "derived", "from-data"):
+            raise InvalidInput(
+                f"Expected origin={_validate.shown(self.origin)} of {self.name!r} to be declared, "
+                "registered, derived or from-data."
+            )
+        if isinstance(self.categories, str | bytes) or not isinstance(self.categories, Iterable):
+            raise InvalidInput(
+                f"Expected several categories of {self.name!r}, got "
+                f"{_validate.shown(self.categories)}."
+            )
+        categories = texts(raw_array(f"the categories of {self.name}", list(self.categories)))
+        object.__setattr__(self, "categories", tuple(categories))
+        if not self.categories or None in self.categories:
             raise InvalidInput(
                 f"Expected at least one category of {self.name!r}, and none of them empty."
             )
@@ -81,8 +95,8 @@ class Attribute:
 
         if category not in self.categories:
             raise InvalidInput(
-                f"Attribute {self.name!r} has no category {category!r}; "
-                f"{nearest(category, self.categories)}."
+                f"Attribute {self.name!r} has no category {_validate.shown(category)}; "
+                f"{nearest(str(category), self.categories)}."
             )
         return self.categories.index(category)
 
@@ -154,13 +168,14 @@ def parse_derivation(text: str) -> Derivation:
     >>> parse_derivation("age5 = bins(AGEP, 0, 100, 5)").attribute.categories
     ('[0, 20)', '[20, 40)', '[40, 60)', '[60, 80)', '[80, 100]')
     """
+    _validate.instance("a derived attribute", text, str)
     name, equals, formula = text.partition("=")
     name = name.strip()
     threshold, bins = _THRESHOLD.fullmatch(formula), _BINS.fullmatch(formula)
     if not equals or not name or not (threshold or bins):
         raise InvalidInput(
             f"Expected a derived attribute such as 'rich = income >= 50000' or "
-            f"'age5 = bins(age, 0, 100, 5)', got {text!r}."
+            f"'age5 = bins(age, 0, 100, 5)', got {_validate.shown(text)}."
         )
     if threshold:
         column, comparison, number = threshold.groups()
@@ -242,10 +257,14 @@ def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> 
     from omit.data.nearest import nearest
 
     known = [each.name for each in attributes]
+    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
+        raise InvalidInput(f"Expected the {what}s by name, got {_validate.shown(names)}.")
+    names = list(names)
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise InvalidInput(
-                f"The {what} {name!r} is not an attribute of the table; {nearest(name, known)}."
+                f"The {what} {_validate.shown(name)} is not an attribute of the table; "
+                f"{nearest(str(name), known)}."
             )
     if len(set(names)) < len(names):
         raise InvalidInput(f"Expected every {what} only once, got {', '.join(names)}.")
@@ -260,6 +279,7 @@ def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
     >>> parse_domain("sex=Female,Male"), parse_domain("town=from-data")
     (('sex', ['Female', 'Male']), ('town', 'from-data'))
     """
+    _validate.instance("a domain", text, str)
     name, equals, listed = text.partition("=")
     if not equals or not name.strip() or not listed.strip():
         raise InvalidInput(f"Expected a domain such as sex=Female,Male, got {text!r}.")

@@ -13,12 +13,21 @@ from fractions import Fraction
 
 import numpy as np
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.errors import InvalidInput
 
 _LARGEST_VARIANCE = 1e9
 _TAIL = 12.5  # e^(-12.5²/2) < 1e-33
+
+
+def positive_variance(variance: Fraction | float) -> Fraction:
+    """Return a variance above 0 as a fraction, or refuse it."""
+    number = _validate.finite("variance", variance)  # type: ignore[arg-type]  # or a Fraction
+    if not number > 0:
+        raise InvalidInput(f"Expected variance={number:g} to be above 0.")
+    return Fraction(variance)
 
 
 def half_law(variance: float) -> FloatArray:
@@ -30,6 +39,7 @@ def half_law(variance: float) -> FloatArray:
     >>> round(float(law[0] + 2 * law[1:].sum()), 12)
     1.0
     """
+    variance = float(positive_variance(variance))
     if variance > _LARGEST_VARIANCE:
         raise InvalidInput(
             f"Discrete Gaussian noise of variance {variance:.3g} is too large to compute with; up "
@@ -65,7 +75,7 @@ def exact_discrete_gaussian(variance: Fraction, rng: np.random.Generator) -> int
     >>> [exact_discrete_gaussian(Fraction(4), rng) for _ in range(8)]
     [-1, 3, -1, 4, -6, -2, 1, 2]
     """
-    variance = Fraction(variance)
+    variance = positive_variance(variance)
     t = math.isqrt(math.floor(variance)) + 1
     while True:
         y = _discrete_laplace(t, rng)

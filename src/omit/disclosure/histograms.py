@@ -27,8 +27,9 @@ from omit.disclosure.discrete_gaussian import (
     draw_discrete_gaussian,
     exact_discrete_gaussian,
     half_law,
+    positive_variance,
 )
-from omit.disclosure.mechanism import CellErrors, ExactDelta, TableMechanism
+from omit.disclosure.mechanism import CellErrors, ExactDelta, TableMechanism, require_drawing
 from omit.disclosure.suppression import _require_replace
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
@@ -51,7 +52,7 @@ class LaplaceHistogram(TableMechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _require_positive(self.epsilon)
+        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
 
     def __str__(self) -> str:
         return "Laplace histogram"
@@ -75,6 +76,7 @@ class LaplaceHistogram(TableMechanism):
 
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells; the bias is e^(-epsilon x/2)/epsilon."""
+        _validate.instance("table", table, CountTable, "made by tabulate")
         x, b = as_array(table.flat), 2 / self.epsilon
         tail = np.exp(-x / b)
         bias = b / 2 * tail
@@ -83,6 +85,7 @@ class LaplaceHistogram(TableMechanism):
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
+        runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
         return np.maximum(0.0, x + rng.laplace(0.0, 2 / self.epsilon, (runs, len(x))))
 
@@ -100,7 +103,7 @@ class GeometricHistogram(TableMechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _require_positive(self.epsilon)
+        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
 
     def __str__(self) -> str:
         return "geometric histogram"
@@ -126,6 +129,7 @@ class GeometricHistogram(TableMechanism):
 
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells."""
+        _validate.instance("table", table, CountTable, "made by tabulate")
         x, r = as_array(table.flat), self._ratio
         # P(noise >= s) = r^s/(1 + r): sums of it, and of (2s - 1) times it, over s = 1, ..., x
         below = np.exp(-self.epsilon / 2 * x)
@@ -139,6 +143,7 @@ class GeometricHistogram(TableMechanism):
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
+        runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
         shape, stop = (runs, len(x)), -math.expm1(-self.epsilon / 2)
         noise = rng.geometric(stop, shape) - rng.geometric(stop, shape)
@@ -172,10 +177,8 @@ class DiscreteGaussianHistogram(TableMechanism):
     epsilon: float = 1.0
 
     def __post_init__(self) -> None:
-        _require_positive(self.epsilon)
-        if not _validate.finite("variance", float(self.variance)) > 0:
-            raise InvalidInput(f"Expected variance={float(self.variance):g} to be above 0.")
-        object.__setattr__(self, "variance", Fraction(self.variance))
+        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
+        object.__setattr__(self, "variance", positive_variance(self.variance))
 
     @classmethod
     def calibrated(cls, target: Guarantee) -> DiscreteGaussianHistogram:
@@ -186,6 +189,7 @@ class DiscreteGaussianHistogram(TableMechanism):
         InvalidInput
             If delta is 0, which no Gaussian noise reaches.
         """
+        _validate.instance("target", target, Guarantee)
         if target.delta == 0:
             raise InvalidInput("Discrete Gaussian noise needs delta > 0.")
         _require_replace(target.neighbours)
@@ -245,6 +249,7 @@ class DiscreteGaussianHistogram(TableMechanism):
 
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells, from sums over the noise."""
+        _validate.instance("table", table, CountTable, "made by tabulate")
         law = half_law(float(self.variance))
         reach = len(law) - 1
         above = np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])  # P(noise >= s)
@@ -260,22 +265,26 @@ class DiscreteGaussianHistogram(TableMechanism):
 
         It takes about a tenth of a millisecond for every cell.
         """
+        runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
         drawn = [exact_discrete_gaussian(self.variance, rng) for _ in range(runs * len(x))]
         return np.maximum(0.0, x + as_array(drawn).reshape(runs, len(x)))
 
     def study(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return releases for a study of errors, drawn quickly."""
+        runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
         noise = draw_discrete_gaussian(self.variance, (runs, len(x)), rng)
         return np.maximum(0.0, x + noise)
 
 
-def _require_positive(epsilon: float) -> None:
-    if _validate.epsilon(epsilon) == 0:
+def _require_positive(epsilon: float) -> float:
+    epsilon = _validate.epsilon(epsilon)
+    if epsilon == 0:
         raise InvalidInput("Expected epsilon above 0: no finite noise reaches epsilon = 0.")
     if epsilon < _SMALLEST_EPSILON:
         raise InvalidInput(
             f"Noise for epsilon={epsilon:g} is too large to compute with; {_SMALLEST_EPSILON:g} "
             "and more works."
         )
+    return epsilon

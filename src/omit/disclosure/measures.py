@@ -18,9 +18,14 @@ from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
-from omit.disclosure.mechanism import CellErrors, TableMechanism
+from omit.disclosure.mechanism import (
+    CellErrors,
+    TableMechanism,
+    require_mechanism,
+    require_runs,
+)
 from omit.disclosure.suppression import RandomisedCellSuppression
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import CountTable, cell_values
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -70,7 +75,7 @@ def exact_measures(mechanism: TableMechanism, table: CountTable) -> Measures:
     >>> round(exact_measures(LaplaceHistogram(1.0), table).fairness, 6)
     1.0
     """
-    return measures_of(mechanism.errors(table))
+    return measures_of(require_mechanism(mechanism).errors(table))
 
 
 def simulated_measures(
@@ -80,7 +85,9 @@ def simulated_measures(
 
     Estimated biases are noisy, so their absolute sum and their range come out too large.
     """
-    _validate.positive_integer("runs", runs)
+    require_mechanism(mechanism)
+    runs = require_runs(table, runs)
+    _validate.instance("rng", rng, np.random.Generator)
     total, squares, absolute = (np.zeros(table.cells) for _ in range(3))
     for draws in mechanism.study_in_blocks(table, rng, runs):
         off = draws - table.flat
@@ -100,6 +107,7 @@ def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, 
     from omit.disclosure.histograms import LaplaceHistogram
     from omit.disclosure.swapping import RandomisedSwapping
 
+    _validate.instance("table", table, CountTable, "made by tabulate")
     x, m = as_array(table.flat), float(table.size)
     if isinstance(mechanism, RandomisedCellSuppression):
         everywhere = RandomisedCellSuppression(mechanism.threshold, False, mechanism.epsilon)
@@ -135,8 +143,9 @@ def group_errors(
     """
     import pandas as pd
 
+    _validate.instance("table", table, CountTable, "made by tabulate")
     (place,) = chosen(table.attributes, [attribute], "group")
-    errors = errors or mechanism.errors(table)
+    errors = errors or require_mechanism(mechanism).errors(table)
     rows = []
     for category in table.attributes[place].categories:
         try:
@@ -165,10 +174,10 @@ class Disclosure:
     Parameters
     ----------
     k_anonymity : float
-        The fewest records that share a combination of quasi-identifiers which somebody has, or 0
-        if nobody is shown.
+        The fewest records that share a combination of identifying attributes which somebody has,
+        or 0 if nobody is shown.
     unique : float
-        How many cells hold exactly one record.
+        How many such combinations a single record has; k-anonymity is 1 if there are any.
     small : float
         How many cells hold at least one record and fewer than the threshold.
     """
@@ -182,11 +191,11 @@ def disclosure_of(
     table: CountTable,
     counts: IntArray | FloatArray,
     threshold: int,
-    quasi_identifiers: Sequence[str] | None = None,
+    identifying: Sequence[str] | None = None,
 ) -> Disclosure:
     """Return what counts of a table's cells show; counts with decimals are rounded first.
 
-    Quasi-identifiers are all attributes if none are named.
+    Identifying attributes, by which a person may be recognised, are all if none are named.
 
     Examples
     --------
@@ -195,23 +204,26 @@ def disclosure_of(
     >>> table = CountTable((sex, town), np.array([0, 1, 4, 9]))
     >>> disclosure_of(table, table.flat, threshold=6)
     Disclosure(k_anonymity=1, unique=1, small=2)
-    >>> disclosure_of(table, table.flat, threshold=6, quasi_identifiers=["town"])
-    Disclosure(k_anonymity=4, unique=1, small=2)
+    >>> disclosure_of(table, table.flat, threshold=6, identifying=["town"])
+    Disclosure(k_anonymity=4, unique=0, small=2)
     """
-    whole = np.rint(np.asarray(counts)).astype(np.int64).reshape(table.shape)
-    names = table.names if quasi_identifiers is None else quasi_identifiers
-    kept = chosen(table.attributes, names, "quasi-identifier")
+    _validate.instance("table", table, CountTable)
+    whole = np.rint(cell_values(table, counts)).astype(np.int64).reshape(table.shape)
+    names = table.names if identifying is None else identifying
+    kept = chosen(table.attributes, names, "identifying attribute")
     margin = whole.sum(axis=tuple(set(range(whole.ndim)) - set(kept)))
     present = margin[margin > 0]
     return Disclosure(
         int(present.min()) if len(present) else 0,
-        int((whole == 1).sum()),
+        int((margin == 1).sum()),
         int(((whole > 0) & (whole < threshold)).sum()),
     )
 
 
 def mean_disclosure(shown: Sequence[Disclosure]) -> Disclosure:
     """Return what several releases show in the mean."""
+    if not shown:
+        raise InvalidInput("Expected at least one release.")
     return Disclosure(
         float(np.mean([each.k_anonymity for each in shown])),
         float(np.mean([each.unique for each in shown])),
@@ -232,6 +244,12 @@ def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
     >>> unique_exact_matches(table, np.array([[1.0, 2.0, 8.0]]))
     array([10.])
     """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    runs = np.atleast_2d(as_array(released))
+    if runs.ndim != 2 or runs.shape[1] != table.cells or not np.isfinite(runs).all():
+        raise InvalidInput(
+            f"Expected releases with a finite number for each of the {table.cells:,} cells."
+        )
     unique: NDArray[np.bool_] = table.flat == 1
-    shown = np.rint(np.atleast_2d(released)) == 1
+    shown = np.rint(runs) == 1
     return as_array(100 * (shown & unique).sum(axis=1) / table.size)

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from omit import _validate
 from omit._decimals import rounded_down, rounded_up
 from omit._numeric import FloatArray
 from omit.disclosure.table import CountTable, Universe
+from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
 CHANGE_QUASI_IDENTIFIERS = Relation(
@@ -27,6 +29,8 @@ CHANGE_QUASI_IDENTIFIERS = Relation(
 
 NO_DELTA = "no (ε, δ) with δ < 1"
 _COUNTS_AT_ONCE = 2_000_000
+MOST_DRAWS = 2e9
+_MOST_HELD = 2e8
 
 
 @dataclass(frozen=True)
@@ -124,15 +128,35 @@ class LeastDelta:
 class TableWitness:
     """Two neighbouring tables, and what can be seen that tells them apart.
 
-    Only the two cells that differ are shown; all other cells are equal.
+    Only the cells that matter are shown; all other cells are equal, and hold all other records.
     """
 
-    cells: tuple[int, int]
-    neighbour: tuple[int, int]
+    cells: tuple[int, ...]
+    neighbour: tuple[int, ...]
     seen: str
 
     def __str__(self) -> str:
-        return f"two cells with {self.cells} or with {self.neighbour} records: {self.seen}"
+        number = {2: "two", 3: "three"}[len(self.cells)]
+        return f"{number} cells with {self.cells} or with {self.neighbour} records: {self.seen}"
+
+    def fits(self, universe: Universe) -> bool:
+        """Return whether both tables are possible in a universe.
+
+        Examples
+        --------
+        >>> from omit.disclosure.attributes import Attribute
+        >>> three = Universe((Attribute("town", ("A", "B", "C")),), records=5, largest_count=2)
+        >>> [TableWitness(*pair, "").fits(three) for pair in (((2, 1), (1, 2)), ((1, 0), (0, 1)))]
+        [True, False]
+        """
+        shown, largest = len(self.cells), universe.largest_count
+        rest = universe.records - sum(self.cells)
+        return (
+            sum(self.cells) == sum(self.neighbour)
+            and all(0 <= count <= largest for count in (*self.cells, *self.neighbour))
+            and shown <= universe.cells
+            and 0 <= rest <= (universe.cells - shown) * largest
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +204,7 @@ class TableMechanism(ABC):
         self, table: CountTable, rng: np.random.Generator, runs: int
     ) -> Iterator[FloatArray]:
         """Give `study` in blocks of runs, so that a large table is not held many times."""
+        runs = require_runs(table, runs)
         for block in blocks(runs, table.cells):
             yield self.study(table, rng, block)
 
@@ -187,6 +212,35 @@ class TableMechanism(ABC):
     @abstractmethod
     def key(self) -> str:
         """A short name for columns and figures."""
+
+
+def require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> int:
+    """Return a number of releases that can be held, or refuse what nothing can be drawn with."""
+    _validate.instance("rng", rng, np.random.Generator)
+    return require_runs(table, runs, _MOST_HELD)
+
+
+def require_mechanism(mechanism: TableMechanism) -> TableMechanism:
+    """Return a mechanism, or refuse what is none."""
+    return _validate.instance("mechanism", mechanism, TableMechanism)  # type: ignore[type-abstract]
+
+
+def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
+    """Return a number of runs, or refuse one that would never end.
+
+    Raises
+    ------
+    InvalidInput
+        If so many runs on the table draw too many counts; the message says how many are possible.
+    """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    runs = _validate.positive_integer("runs", runs)
+    if runs * table.cells > most:
+        raise InvalidInput(
+            f"Expected at most {int(most // table.cells):,} runs on a table of {table.cells:,} "
+            f"cells, got {runs:,}."
+        )
+    return runs
 
 
 def blocks(runs: int, cells: int) -> Iterator[int]:

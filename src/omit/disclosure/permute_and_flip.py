@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.errors import InvalidInput
@@ -51,6 +52,14 @@ def level_probabilities(numbers: ArrayLike, acceptance: ArrayLike) -> FloatArray
     array([0.75, 0.25])
     """
     counts = np.atleast_2d(as_array(numbers))
+    if counts.ndim != 2 or not (np.isfinite(counts) & (counts >= 0)).all():
+        raise InvalidInput(
+            "Expected numbers of candidates of at least 0, in a row for each choice."
+        )
+    if not (np.isfinite(as_array(acceptance)) & (as_array(acceptance) >= 0)).all():
+        raise InvalidInput("Expected acceptance probabilities to be finite and at least 0.")
+    if np.shape(acceptance) and np.shape(acceptance)[-1] != counts.shape[1]:
+        raise InvalidInput(f"Expected an acceptance for each of the {counts.shape[1]} levels.")
     weights = np.broadcast_to(as_array(acceptance), counts.shape)
     best = np.where(counts > 0, weights, 0.0).max(axis=1, keepdims=True)
     if (best <= 0).any():
@@ -88,7 +97,9 @@ def selection_probabilities(scores: ArrayLike, epsilon: float) -> FloatArray:
     >>> selection_probabilities([0.0, 0.0], epsilon=1.0)
     array([0.5, 0.5])
     """
-    row = as_array(scores)
+    row, epsilon = as_array(scores), _validate.epsilon(epsilon)
+    if row.ndim != 1 or not row.size or not np.isfinite(row).all():
+        raise InvalidInput("Expected finite scores in a row.")
     return level_probabilities(np.ones_like(row), np.exp(epsilon / 2 * (row - row.max())))
 
 
@@ -118,10 +129,17 @@ def choose_donors(
     >>> choose_donors(records, [0], 100.0, np.random.default_rng(0))[:2]
     array([1, 0])
     """
+    epsilon = _validate.epsilon(epsilon)
+    _validate.instance("rng", rng, np.random.Generator)
     records = np.asarray(records)
+    if records.ndim != 2 or records.dtype.kind not in "iu":
+        raise InvalidInput("Expected a row of category positions for every record.")
+    swapped = np.asarray(quasi_identifiers)
+    if swapped.dtype.kind not in "iu" or not np.isin(swapped, np.arange(records.shape[1])).all():
+        raise InvalidInput(f"Expected quasi-identifiers among the {records.shape[1]} columns.")
     if len(records) < 2:
         raise InvalidInput("Expected at least two records: a donor is another record.")
-    rest = np.delete(records, np.asarray(quasi_identifiers, dtype=np.int64), axis=1)
+    rest = np.delete(records, swapped.astype(np.int64), axis=1)
     if rest.shape[1] == 0:
         rest = np.zeros((len(records), 1), dtype=np.int64)
     profiles, profile_of = np.unique(rest, axis=0, return_inverse=True)

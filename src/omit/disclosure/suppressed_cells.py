@@ -1,30 +1,48 @@
 """What published margins tell about suppressed cells: a cell that can be computed is not protected.
 
-Whoever sees the other cells and the margins knows linear equations for the suppressed ones; linear
-programs give the smallest and the largest value that each can have. One program's answer is a table
-that fits the margins: every cell that is at the end of its range there needs no program of its own.
+Whoever sees the other cells and the margins knows sums of the suppressed ones, and that counts are
+whole. A cell is pinned to the values that it has in the tables of whole numbers that fit; over
+other tables, which a linear program would admit, the interval can be wider. Three steps:
+
+* every sum bounds each of its cells by what the others can take, until no bound moves;
+* the cells fall apart into groups that share no sum;
+* linear programs bound the cells further, and programs over whole numbers find tables in which
+  they are at their bounds, or that there is none: for many cells at a time, then for single ones.
+
+A table that a solver gives is rounded and checked with whole numbers, so that a cell is called
+protected only if another table is at hand that fits. The search is given up where it would take
+too long; if it is then not known whether a cell can be computed, this is said.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linprog
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.table import CountTable
+from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_MOST_ROUNDS = 200
+# In cells times sums; given up after half a minute or so, on every machine at the same step.
+_MOST_EFFORT = 1e7
+_WHOLE_TO_LINEAR = 50.0
+_MOST_NODES = 500
 _ROUNDING = 1e-6
+_SIGNS = (1.0, -1.0)
 
 
 def suppressed_intervals(
@@ -53,7 +71,10 @@ def suppressed_intervals(
     Returns
     -------
     DataFrame
-        Columns ``cell`` (flat position), ``count``, ``low``, ``high`` and ``recovered``.
+        Columns ``cell`` (flat position), ``count``, ``low``, ``high``, ``recovered`` and
+        ``undecided``. Where the search for other tables had to be given up, the interval holds all
+        that is possible and may hold more; a cell is undecided if it was neither excluded that it
+        has another value nor a table found in which it has.
 
     Examples
     --------
@@ -66,26 +87,237 @@ def suppressed_intervals(
     """
     import pandas as pd
 
+    _validate.instance("table", table, CountTable)
+    if type(suppression) is not CellSuppression:
+        raise InvalidInput(
+            f"Expected suppression to be a CellSuppression, got {_validate.shown(suppression)}."
+        )
+    if isinstance(margins, str | bytes) or not isinstance(margins, Iterable):
+        raise InvalidInput(f"Expected several margins, got {_validate.shown(margins)}.")
     hidden = np.flatnonzero(suppression.suppress_probability(table.flat) == 1)
+    counts = table.flat[hidden]
     low, high = 0.0, math.inf
     if use_threshold:
         low, high = float(suppression.zeros_kept), float(suppression.threshold - 1)
-    equations = _equations(table, hidden, margins)
-    known = equations @ table.flat[hidden]
-    least = _ends(equations, known, low, high, 1.0)
-    most = _ends(equations, known, low, high, -1.0)
-    # Counts are whole: what the solver leaves in the last digits is rounded away.
-    smallest, largest = np.ceil(least - _ROUNDING), np.floor(most + _ROUNDING)
+    extremes = _extremes(_equations(table, hidden, margins), counts, low, high)
     found = pd.DataFrame(
         {
             "cell": hidden,
-            "count": table.flat[hidden],
-            "low": smallest.astype(np.int64),
-            "high": largest,
-            "recovered": smallest == largest,
+            "count": counts,
+            "low": extremes.low.astype(np.int64),
+            "high": extremes.high,
+            "recovered": extremes.low == extremes.high,
+            "undecided": (extremes.smallest == extremes.largest) & (extremes.low < extremes.high),
         }
     )
-    return found if np.isinf(largest).any() else found.astype({"high": np.int64})
+    return found if np.isinf(extremes.high).any() else found.astype({"high": np.int64})
+
+
+@dataclass(frozen=True, eq=False)
+class _Extremes:
+    """What is known about cells: proved bounds, and the extremes of tables that fit.
+
+    Parameters
+    ----------
+    low, high : array
+        No table that fits has less or more.
+    smallest, largest : array
+        Some table that fits has these.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    smallest: FloatArray
+    largest: FloatArray
+
+    def open(self, sign: float) -> NDArray[np.bool_]:
+        """Return which cells may have less than was found yet, or more if `sign` is -1."""
+        return self.low < self.smallest if sign > 0 else self.largest < self.high
+
+    def take(self, cells: IntArray) -> _Extremes:
+        """Return the same for some of the cells."""
+        return _Extremes(
+            self.low[cells], self.high[cells], self.smallest[cells], self.largest[cells]
+        )
+
+    def put(self, cells: IntArray, found: _Extremes) -> None:
+        """Remember what was found about some of the cells."""
+        self.low[cells], self.high[cells] = found.low, found.high
+        self.smallest[cells], self.largest[cells] = found.smallest, found.largest
+
+
+def _extremes(equations: csr_matrix, counts: IntArray, low: float, high: float) -> _Extremes:
+    """Return the smallest and the largest value of every cell, as far as they can be found."""
+    truth, number = as_array(counts), len(counts)
+    if not equations.shape[0]:  # nothing is published, so every value is possible
+        ends = np.full(number, low), np.full(number, high)
+        return _Extremes(*ends, *ends)
+    known = _Extremes(np.full(number, low), np.full(number, high), truth.copy(), truth.copy())
+    sums = as_array(equations @ truth)
+    _tighten(equations, sums, known)
+    effort = _MOST_EFFORT
+    for cells in _groups(equations, known):
+        used = np.diff(equations[:, cells].indptr) > 0
+        settled = as_array(np.where(known.low == known.high, known.low, 0.0))
+        search = _Search(
+            equations[used][:, cells],
+            sums[used] - equations[used] @ settled,
+            known.take(cells),
+            effort,
+        )
+        search.run()
+        known.put(cells, search.known)
+        effort = search.effort
+    return known
+
+
+def _tighten(equations: csr_matrix, sums: FloatArray, known: _Extremes) -> None:
+    """Bound every cell by what the others of its sums can take."""
+    rows, cells = equations.nonzero()
+    for _ in range(_MOST_ROUNDS):
+        before = known.low.sum() - known.high.sum()
+        least = np.bincount(rows, known.low[cells], len(sums))
+        np.minimum.at(known.high, cells, (sums - least)[rows] + known.low[cells])
+        most = np.bincount(rows, known.high[cells], len(sums))
+        np.maximum.at(known.low, cells, (sums - most)[rows] + known.high[cells])
+        if known.low.sum() - known.high.sum() == before:
+            return
+
+
+def _groups(equations: csr_matrix, known: _Extremes) -> list[IntArray]:
+    """Return the cells that are not settled, in groups that share no sum."""
+    from scipy.sparse.csgraph import connected_components
+
+    free = np.flatnonzero(known.low < known.high)
+    if not len(free):
+        return []
+    part = equations[:, free]
+    _, labels = connected_components(part.T @ part, directed=False)
+    order = np.argsort(labels, kind="stable")
+    return np.split(free[order], np.flatnonzero(np.diff(labels[order])) + 1)
+
+
+@dataclass(eq=False)
+class _Search:
+    """The search for the extremes of one group of cells.
+
+    Parameters
+    ----------
+    equations, sums : csr_matrix, array
+        Which cells each sum adds up, and to what.
+    known : _Extremes
+        What is known about the cells; this is what the search improves.
+    effort : float
+        How much may still be spent, for all groups.
+    """
+
+    equations: csr_matrix
+    sums: FloatArray
+    known: _Extremes
+    effort: float
+
+    def run(self) -> None:
+        """Bound the cells over all tables, then look for tables of whole numbers."""
+        for sign in _SIGNS:
+            self.bound(sign)
+        _tighten(self.equations, self.sums, self.known)
+        for recovered_only in (True, False):  # first whether there is another value, then how far
+            for sign in _SIGNS:
+                self.settle_many(sign, recovered_only)
+            for sign in _SIGNS:
+                self.settle_each(sign, recovered_only)
+
+    def bound(self, sign: float) -> None:
+        """Bound every cell by what it is in tables that need not be whole, by linear programs."""
+        known = self.known
+        reached = (known.smallest if sign > 0 else known.largest).copy()
+
+        def unbounded() -> NDArray[np.bool_]:
+            short = reached - known.low if sign > 0 else known.high - reached
+            return short > _ROUNDING
+
+        def reach(goal: FloatArray) -> float | None:
+            best, table = self.solve(goal, sign, whole=False)
+            if table is not None:
+                np.copyto(reached, np.minimum(sign * reached, sign * table) * sign)
+            return best
+
+        wanted = unbounded()
+        while wanted.any() and self.effort > 0:  # many at a time, as long as that settles some
+            reach(as_array(wanted))
+            left = unbounded()
+            if left.sum() == wanted.sum():
+                break
+            wanted = left
+        for cell in range(len(reached)):
+            if unbounded()[cell] and self.effort > 0:
+                self.learn(cell, sign, reach(as_array(np.arange(len(reached)) == cell)))
+
+    def unsettled(self, sign: float, recovered_only: bool) -> NDArray[np.bool_]:
+        """Return the cells to look at: all, or those of which no other value was found."""
+        known = self.known
+        alone = known.smallest == known.largest
+        return known.open(sign) & alone if recovered_only else known.open(sign)
+
+    def settle_many(self, sign: float, recovered_only: bool) -> None:
+        """Look for tables in which many cells are extreme at a time, as long as that helps."""
+        wanted = self.unsettled(sign, recovered_only)
+        while wanted.any() and self.effort > 0:
+            self.solve(as_array(wanted), sign)
+            left = wanted & self.unsettled(sign, recovered_only)
+            if 10 * left.sum() > 9 * wanted.sum():
+                return
+            wanted = left
+
+    def settle_each(self, sign: float, recovered_only: bool) -> None:
+        """Find for one cell after the other how extreme it can be."""
+        for cell in range(len(self.known.low)):
+            if self.unsettled(sign, recovered_only)[cell] and self.effort > 0:
+                best, _ = self.solve(as_array(np.arange(len(self.known.low)) == cell), sign)
+                self.learn(cell, sign, best)
+
+    def learn(self, cell: int, sign: float, best: float | None) -> None:
+        """Move the bound on a cell to what a program says is its extreme."""
+        known = self.known
+        if best is not None and sign > 0:
+            known.low[cell] = min(max(known.low[cell], best), known.smallest[cell])
+        elif best is not None:
+            known.high[cell] = max(min(known.high[cell], best), known.largest[cell])
+
+    def solve(
+        self, goal: FloatArray, sign: float, whole: bool = True
+    ) -> tuple[float | None, FloatArray | None]:
+        """Solve one program, and remember its table if it is one of whole numbers that fits.
+
+        Returns
+        -------
+        float or None, array or None
+            A whole number that the goal does not pass in any table, if the solver proved one, and
+            the solver's table.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        known, number = self.known, len(goal)
+        size = number * self.equations.shape[0]
+        self.effort -= size if whole else size / _WHOLE_TO_LINEAR
+        answer = milp(
+            sign * goal,
+            integrality=np.full(number, int(whole)),
+            bounds=Bounds(known.low, known.high),
+            constraints=LinearConstraint(self.equations, self.sums, self.sums),
+            options={"node_limit": _MOST_NODES, "mip_rel_gap": 0.0},
+        )
+        if answer.x is not None:
+            table = np.rint(answer.x)
+            inside = ((table >= known.low) & (table <= known.high)).all()
+            if inside and (self.equations @ table == self.sums).all():
+                np.minimum(known.smallest, table, out=known.smallest)
+                np.maximum(known.largest, table, out=known.largest)
+        best = answer.get("mip_dual_bound") if whole else answer.fun
+        if best is None or not math.isfinite(best):
+            return None, answer.x
+        # What the solver leaves in the last digits is rounded away.
+        return float(sign * math.ceil(best - _ROUNDING)), answer.x
 
 
 def _equations(table: CountTable, hidden: IntArray, margins: Sequence[Sequence[str]]) -> csr_matrix:
@@ -93,7 +325,7 @@ def _equations(table: CountTable, hidden: IntArray, margins: Sequence[Sequence[s
     codes = np.unravel_index(hidden, table.shape)
     rows, columns, first = [], [], 0
     for names in margins:
-        places = chosen(table.attributes, list(names), "margin's attribute")
+        places = chosen(table.attributes, names, "margin's attribute")
         sizes = [table.shape[place] for place in places]
         which = np.zeros(len(hidden), dtype=np.int64)
         if places:
@@ -106,35 +338,3 @@ def _equations(table: CountTable, hidden: IntArray, margins: Sequence[Sequence[s
         return csr_matrix((0, len(hidden)))
     places_of = (np.concatenate(rows), np.concatenate(columns))
     return csr_matrix((np.ones(len(places_of[0])), places_of), shape=(first, len(hidden)))
-
-
-def _ends(
-    equations: csr_matrix, known: FloatArray, low: float, high: float, sign: float
-) -> FloatArray:
-    """Return the smallest value of every cell, or the largest if `sign` is -1."""
-    end = low if sign > 0 else high
-    found = np.full(equations.shape[1], end)
-    if not len(known) or not len(found):
-        return found
-    unsure = np.ones(len(found), dtype=bool)
-
-    def solve(goal: FloatArray) -> FloatArray | None:
-        """Return a table that fits and is best, or None if there is no best one."""
-        bounds = (low, None if high == math.inf else high)
-        answer = linprog(sign * goal, A_eq=equations, b_eq=known, bounds=bounds)
-        return None if answer.x is None else as_array(answer.x)
-
-    # All at once, as long as that settles some of them.
-    while unsure.any():
-        fitting = solve(unsure.astype(float))
-        settled = unsure & (np.abs(fitting - end) <= _ROUNDING) if fitting is not None else None
-        if settled is None or not settled.any():
-            break
-        unsure &= ~settled
-    for place in range(len(found)):
-        if unsure[place]:
-            fitting = solve(as_array(np.arange(len(found)) == place))
-            if fitting is not None:  # else the end of the range: infinity, if it has no other
-                found[place] = fitting[place]
-                unsure &= np.abs(fitting - end) > _ROUNDING
-    return found

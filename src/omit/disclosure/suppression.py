@@ -27,7 +27,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.disclosure.mechanism import CellErrors, ExactDelta, TableMechanism, TableWitness
+from omit.disclosure.mechanism import (
+    CellErrors,
+    ExactDelta,
+    TableMechanism,
+    TableWitness,
+    require_drawing,
+)
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
@@ -62,7 +68,11 @@ class CellSuppression(TableMechanism):
     zeros_kept: bool = True
 
     def __post_init__(self) -> None:
-        _validate.positive_integer("k", self.threshold)
+        object.__setattr__(self, "threshold", _validate.positive_integer("k", self.threshold))
+        if not isinstance(self.zeros_kept, bool | np.bool_):
+            raise InvalidInput(
+                f"Expected zeros_kept to be True or False, got {_validate.shown(self.zeros_kept)}."
+            )
 
     def __str__(self) -> str:
         return f"cell suppression below {self.threshold}"
@@ -112,10 +122,12 @@ class CellSuppression(TableMechanism):
 
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells; a deterministic release has no variance."""
+        _validate.instance("table", table, CountTable, "made by tabulate")
         return _two_valued_errors(table.flat, self.imputed, self.suppress_probability(table.flat))
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return the table as published."""
+        runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
         shown = np.where(self.suppress_probability(x) > 0, float(self.imputed), x)
         return np.broadcast_to(shown, (runs, len(x))).copy()
@@ -147,7 +159,8 @@ class RandomisedCellSuppression(CellSuppression):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if _validate.epsilon(self.epsilon) == 0:
+        object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
+        if self.epsilon == 0 or math.isinf(2 / self.epsilon):
             raise InvalidInput("Expected epsilon above 0: the noise has scale 2/epsilon.")
 
     def __str__(self) -> str:
@@ -234,10 +247,12 @@ class RandomisedCellSuppression(CellSuppression):
 
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells: the bias is (⌊k/2⌋ - x) times the probability."""
+        _validate.instance("table", table, CountTable, "made by tabulate")
         return _two_valued_errors(table.flat, self.imputed, self.suppress_probability(table.flat))
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
+        runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
         suppressed = x + self.noise.draw(rng, (runs, len(x))) < self.threshold
         suppressed &= ~self._untouched(x)
@@ -259,6 +274,7 @@ def _pairs_near(universe: Universe, special: frozenset[int]) -> list[tuple[int, 
     All pairs where there are few; else the corners of the feasible polygon and, where one of the
     counts is special, the largest other counts: what both tables can show shrinks as they grow.
     """
+    _validate.instance("universe", universe, Universe)
     m, B, n = universe.records, universe.largest_count, universe.cells
     if n < 2:
         return []

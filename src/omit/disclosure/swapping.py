@@ -28,6 +28,8 @@ from omit.disclosure.mechanism import (
     LeastDelta,
     TableMechanism,
     blocks,
+    require_drawing,
+    require_runs,
 )
 from omit.disclosure.permute_and_flip import level_probabilities
 from omit.disclosure.table import CountTable, Universe
@@ -93,17 +95,18 @@ class Swapping(TableMechanism):
     ties: Ties = "random"
 
     def __post_init__(self) -> None:
-        _validate.probability("rate", self.rate)
-        if isinstance(self.quasi_identifiers, str) or not self.quasi_identifiers:
+        object.__setattr__(self, "rate", _validate.probability("rate", self.rate))
+        names = _validate.texts("quasi-identifiers", self.quasi_identifiers)
+        if not names:
             raise InvalidInput("Expected quasi-identifiers as a sequence of attribute names.")
-        object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
+        object.__setattr__(self, "quasi_identifiers", names)
         if self.donor not in ("another record", "other quasi-identifiers"):
             raise InvalidInput(
-                f"Expected donor={self.donor!r} to be 'another record' or "
+                f"Expected donor={_validate.shown(self.donor)} to be 'another record' or "
                 "'other quasi-identifiers'."
             )
         if self.ties not in ("random", "first"):
-            raise InvalidInput(f"Expected ties={self.ties!r} to be random or first.")
+            raise InvalidInput(f"Expected ties={_validate.shown(self.ties)} to be random or first.")
 
     def __str__(self) -> str:
         return f"swapping {', '.join(self.quasi_identifiers)} at rate {self.rate:g}"
@@ -115,6 +118,7 @@ class Swapping(TableMechanism):
 
     def law(self, table: CountTable) -> SwapLaw:
         """Return what happens to the records of every occupied cell."""
+        _validate.instance("table", table, CountTable, "made by tabulate")
         matrix, positions, profiles = _profiles(table, self.quasi_identifiers)
         quasi_places = chosen(table.attributes, self.quasi_identifiers, "quasi-identifier")
         sizes = [n for place, n in enumerate(table.shape) if place not in quasi_places]
@@ -158,6 +162,7 @@ class Swapping(TableMechanism):
         """
         from omit.disclosure.swapping_exact import swapping_guarantee
 
+        _validate.instance("universe", universe, Universe)
         asked = relation(neighbours)
         if asked not in (REPLACE, CHANGE_QUASI_IDENTIFIERS):
             raise WrongNeighbours(
@@ -188,12 +193,14 @@ class Swapping(TableMechanism):
 
     def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
+        runs = require_drawing(table, rng, runs)
         return _draw(self.law(table), table.cells, rng, runs)
 
     def study_in_blocks(
         self, table: CountTable, rng: np.random.Generator, runs: int
     ) -> Iterator[FloatArray]:
         """Give releases in blocks; the law is computed once."""
+        runs = require_runs(table, runs)
         law = self.law(table)
         for block in blocks(runs, table.cells):
             yield _draw(law, table.cells, rng, block)
@@ -225,7 +232,8 @@ class RandomisedSwapping(Swapping):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if _validate.epsilon(self.epsilon) == 0:
+        object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
+        if self.epsilon == 0:
             raise InvalidInput("Expected epsilon above 0 for permute-and-flip.")
         if self.ties != "random":
             raise InvalidInput(
@@ -258,7 +266,7 @@ class RandomisedSwapping(Swapping):
 
     def published_delta(self, records: int) -> float:
         """Return delta by Theorem 3 of the paper, which is false as stated (see the errata)."""
-        share = math.exp(-self.epsilon / 2) / records
+        share = math.exp(-self.epsilon / 2) / _validate.positive_integer("records", records)
         gamma = 1 - self.rate
         return 1 - 2 * gamma * (1 - gamma) * share - 3 * ((1 - gamma) * share) ** 2
 
@@ -373,6 +381,8 @@ def lower_bound_delta(swapping: Swapping, universe: Universe) -> LeastDelta | No
     >>> print(lower_bound_delta(Swapping(("sex",), rate=0.25), Universe((sex,), 7634)))
     0.8053
     """
+    _validate.instance("swapping", swapping, Swapping)
+    _validate.instance("universe", universe, Universe)
     quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
     combinations = math.prod(len(universe.attributes[place]) for place in quasi)
     m, rate = universe.records, swapping.rate

@@ -26,8 +26,8 @@ import numpy as np
 
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
-from omit.disclosure.attributes import chosen
-from omit.disclosure.mechanism import NO_DELTA, ExactDelta
+from omit.disclosure.attributes import Attribute, chosen
+from omit.disclosure.mechanism import NO_DELTA, ExactDelta, TableWitness
 from omit.disclosure.table import Universe
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
@@ -48,8 +48,6 @@ class SwapWitness:
     seen: str
 
     def __str__(self) -> str:
-        if not self.quasi_identifiers:
-            return f"records {self.seen}"
         return (
             f"records with quasi-identifiers {', '.join(self.quasi_identifiers)} or "
             f"{', '.join(self.neighbour)}: {self.seen}"
@@ -73,14 +71,9 @@ def swapping_guarantee(
     if only_table or (combinations < 2 and not (neighbours == REPLACE and kept)):
         return Guarantee(0.0, 0.0, neighbours)  # there are no neighbours
     if neighbours == REPLACE and kept:
-        other = kept[0]
-        seen = (
-            f"that are equal but for one, which has {other.name} = {other.categories[0]} or "
-            f"{other.name} = {other.categories[1]}, as the release shows."
-        )
         names = ", ".join(each.name for each in kept)
         unchanged = "is released as it is" if len(kept) == 1 else "are released as they are"
-        return NoGuarantee(f"{NO_DELTA}: {names} {unchanged}.", SwapWitness((), (), (), seen))
+        return NoGuarantee(f"{NO_DELTA}: {names} {unchanged}.", _moved_record(universe, kept[0]))
     if universe.records <= MOST_RECORDS and swapping.ties == "random":
         exact = exact_swapping_delta(swapping, universe, epsilon)
         if exact is not None and (exact.delta < 1 or universe.largest_count == universe.records):
@@ -91,15 +84,16 @@ def swapping_guarantee(
             f"no δ below 1 is proved under {neighbours} where no count is above "
             f"{universe.largest_count:,}."
         )
-    alike = ["b"] * min(universe.records - 1, 3)
-    neighbour = "b" if universe.largest_count == universe.records else "c"
-    witness = SwapWitness(
-        ("a", *alike),
-        (neighbour, *alike),
-        (),
-        f"the value a is released with probability {floor} or more in the first case and never in "
-        "the second, all else being equal.",
+    alike, seen = (
+        universe.records - 1,
+        (
+            "they differ in quasi-identifiers only, and those of the first cell are released with "
+            f"probability {floor} or more in the first case and never in the second."
+        ),
     )
+    witness = TableWitness((1, alike), (0, alike + 1), seen)
+    if not witness.fits(universe):
+        witness = TableWitness((1, alike, 0), (0, alike, 1), seen)
     if floor.delta == 1:
         return NoGuarantee(f"{NO_DELTA}: some release is possible for one of two only.", witness)
     return NoGuarantee(
@@ -109,12 +103,28 @@ def swapping_guarantee(
     )
 
 
+def _moved_record(universe: Universe, kept: Attribute) -> TableWitness:
+    """Return two tables in which one record has another value of an attribute that is not swapped.
+
+    The two cells hold as few records as the others leave for them.
+    """
+    largest = universe.largest_count
+    total = max(1, universe.records - (universe.cells - 2) * largest)
+    first, second = min(total, largest), max(0, total - largest)
+    seen = (
+        f"they differ in {kept.name} only, so that one record has {kept.name} = "
+        f"{kept.categories[0]} or {kept.name} = {kept.categories[1]}, as the release shows."
+    )
+    return TableWitness((first, second), (first - 1, second + 1), seen)
+
+
 def exact_swapping_delta(
     swapping: Swapping, universe: Universe, epsilon: float
 ) -> ExactDelta | None:
     """Return the smallest delta if quasi-identifiers change, by enumeration; None if too many.
 
-    A declared largest count is not used: below the number of records, it is an upper bound.
+    A declared largest count is not used: below the number of records, it is an upper bound, and
+    there is no witness, because the worst data sets may not be possible.
     """
     from omit.disclosure._kernels import hockey_stick
 
@@ -143,11 +153,15 @@ def exact_swapping_delta(
             after = _row_laws(swapping.rate, neighbour_donors, second, answers)
             delta = float(hockey_stick(before, after, factor))
             if delta > worst.delta:
-                witness = SwapWitness(
-                    tuple("abcdef"[each] for each in first),
-                    tuple("abcdef"[each] for each in second),
-                    tuple(map(tuple, matrix.tolist())),
-                    "disagreements are the numbers of other attributes that differ.",
+                witness = (
+                    None
+                    if universe.largest_count < m
+                    else SwapWitness(
+                        tuple("abcdef"[each] for each in first),
+                        tuple("abcdef"[each] for each in second),
+                        tuple(map(tuple, matrix.tolist())),
+                        "disagreements are the numbers of other attributes that differ.",
+                    )
                 )
                 worst = ExactDelta.of_delta(epsilon, min(1.0, delta * (1 + 1e-12)), witness)
     if worst.delta > 1 - 1e-12:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from omit import _validate
+from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray, show_records, whole_counts
 from omit.disclosure.attributes import Attribute, chosen
 from omit.errors import InvalidInput
@@ -41,11 +43,12 @@ class Universe:
     largest_count: int = 0
 
     def __post_init__(self) -> None:
-        _validate.positive_integer("the number of records", self.records)
-        largest = self.largest_count or self.records
-        largest = min(_validate.positive_integer("largest_count", largest), self.records)
-        object.__setattr__(self, "largest_count", largest)
+        object.__setattr__(self, "attributes", as_attributes(self.attributes))
         require_holdable(self.attributes)
+        records = _validate.positive_integer("the number of records", self.records)
+        largest = min(_validate.whole("largest_count", self.largest_count) or records, records)
+        object.__setattr__(self, "records", records)
+        object.__setattr__(self, "largest_count", largest)
         if largest * self.cells < self.records:
             raise InvalidInput(
                 f"Expected largest_count={largest} to leave room for {self.records:,} records in "
@@ -56,6 +59,13 @@ class Universe:
     def cells(self) -> int:
         """The number of cells."""
         return math.prod(len(each) for each in self.attributes)
+
+
+def as_attributes(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Return the attributes of a table as a tuple, or refuse what are none."""
+    if isinstance(attributes, str | bytes | Attribute) or not isinstance(attributes, Iterable):
+        raise InvalidInput(f"Expected several attributes, got {_validate.shown(attributes)}.")
+    return tuple(_validate.instance("every attribute", each, Attribute) for each in attributes)
 
 
 def require_holdable(attributes: Sequence[Attribute]) -> None:
@@ -110,7 +120,9 @@ class CountTable:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", tuple(self.attributes))
+        object.__setattr__(self, "attributes", as_attributes(self.attributes))
+        _validate.instance("source", self.source, str)
+        object.__setattr__(self, "left_out", _validate.whole("left_out", self.left_out))
         require_holdable(self.attributes)
         counts = whole_counts("the table", self.counts)
         if counts.size != math.prod(self.shape):
@@ -219,3 +231,20 @@ class CountTable:
         if self.flat[positions].sum() == 0:
             raise InvalidInput(f"The group {name} = {category} is empty: it has no records.")
         return positions
+
+
+def cell_values(table: CountTable, values: ArrayLike) -> FloatArray:
+    """Return a number for every cell of a table in one row, or refuse what does not fit it.
+
+    Examples
+    --------
+    >>> cell_values(CountTable((Attribute("sex", ("F", "M")),), np.array([1, 2])), [3, 4])
+    array([3., 4.])
+    """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    row = as_array(values).reshape(-1)
+    if row.size != table.cells or not np.isfinite(row).all():
+        raise InvalidInput(
+            f"Expected a finite number for each of the {table.cells:,} cells, got {row.size:,}."
+        )
+    return row

@@ -7,15 +7,16 @@ the release says, so a classifier is fitted to cells with weights and never to r
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.casting import IntArray
 from omit.disclosure.attributes import chosen
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import CountTable, cell_values
 from omit.errors import InvalidInput
 
 
@@ -44,13 +45,14 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
             "Classification needs scikit-learn: pip install 'omit[learn]'."
         ) from error
 
+    _validate.instance("table", table, CountTable, "made by tabulate")
     (place,) = chosen(table.attributes, [target], "target")
     if len(table.attributes[place]) != 2:
         raise InvalidInput(f"Expected the target {target!r} to have two categories.")
     if len(table.attributes) < 2:
         raise InvalidInput("Expected an attribute to predict the target from.")
     features, labels = _design(table, place)
-    weights = np.maximum(0.0, as_array(released).reshape(-1))
+    weights = np.maximum(0.0, cell_values(table, released))
     used = weights > 0
     truth = as_array(table.flat)
     shown = np.unique(labels[used])
@@ -77,7 +79,7 @@ def _design(table: CountTable, target: int) -> tuple[FloatArray, IntArray]:
 
 
 def two_way(
-    table: CountTable, counts: ArrayLike, rows: str, columns: str, where: dict[str, str]
+    table: CountTable, counts: ArrayLike, rows: str, columns: str, where: Mapping[str, str]
 ) -> FloatArray:
     """Return a two-way marginal of released counts within a group, such as white men.
 
@@ -89,8 +91,13 @@ def two_way(
     array([[1465.,   90.],
            [1272.,  297.]])
     """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    if not isinstance(where, Mapping):
+        raise InvalidInput(
+            f"Expected a group as categories by attribute, got {_validate.shown(where)}."
+        )
     places = chosen(table.attributes, [rows, columns, *where], "attribute")
-    cube = as_array(counts).reshape(table.shape)
+    cube = cell_values(table, counts).reshape(table.shape)
     original = table.counts
     for name, category in where.items():
         (place,) = chosen(table.attributes, [name], "group's attribute")
@@ -115,6 +122,8 @@ def regression_line(
     (1.0, 2.0)
     """
     weights = np.maximum(0.0, as_array(counts))
+    if weights.shape != (np.size(x), np.size(y)):
+        raise InvalidInput(f"Expected a count for each of {np.size(x)} x {np.size(y)} pairs.")
     total = weights.sum()
     xs, ys = as_array(x)[:, None], as_array(y)[None, :]
     if total == 0:

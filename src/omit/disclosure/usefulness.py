@@ -9,10 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.disclosure.attributes import Attribute, chosen
-from omit.disclosure.mechanism import CellErrors, TableMechanism
-from omit.disclosure.table import CountTable
+from omit.disclosure.mechanism import (
+    CellErrors,
+    TableMechanism,
+    require_mechanism,
+    require_runs,
+)
+from omit.disclosure.table import CountTable, cell_values
 from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput
 
@@ -48,7 +54,8 @@ def released_accuracy(
     """Return how well a classifier that learns from releases predicts the original records."""
     from scipy.special import stdtrit
 
-    always_the_same = not (errors or mechanism.errors(table)).variance.any()
+    runs = require_runs(table, runs)
+    always_the_same = not (errors or require_mechanism(mechanism).errors(table)).variance.any()
     scores = [
         logistic_accuracy(table, draw, target)
         for block in mechanism.study_in_blocks(table, rng, 1 if always_the_same else runs)
@@ -70,6 +77,7 @@ def constant_accuracy(table: CountTable, target: str) -> float:
     >>> round(constant_accuracy(tabulate("adult", ["sex", "income"]), "income"), 2)
     75.92
     """
+    _validate.instance("table", table, CountTable, "made by tabulate")
     return float(100 * table.marginal([target]).max() / table.size)
 
 
@@ -96,6 +104,7 @@ def axis_of(attribute: Attribute) -> Axis:
     >>> axis_of(Attribute("size", ("small", "large"))).numbers
     (1.0, 2.0)
     """
+    _validate.instance("attribute", attribute, Attribute)
     ranks = tuple(float(rank) for rank in range(1, len(attribute) + 1))
     try:
         numbers = tuple(float(each) for each in attribute.categories)
@@ -160,9 +169,11 @@ def group_maps(
     errors : CellErrors, optional
         The errors of the mechanism on the table, if they are known already.
     """
-    errors = errors or mechanism.errors(table)
+    errors = errors or require_mechanism(mechanism).errors(table)
+    if not isinstance(groups, Mapping):
+        raise InvalidInput(f"Expected groups by name, got {_validate.shown(groups)}.")
     truth = as_array(table.flat)
-    mean = truth + errors.bias if mean is None else mean
+    mean = truth + errors.bias if mean is None else cell_values(table, mean)
     first, second = (
         axis_of(table.attributes[place]) for place in chosen(table.attributes, [x, y], "attribute")
     )
@@ -195,6 +206,8 @@ def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[st
     >>> list(largest_groups(tabulate("adult", ["race", "sex"]), "race"))
     ['race = White', 'race = Black']
     """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    count = _validate.positive_integer("count", count)
     (place,) = chosen(table.attributes, [attribute], "group")
     sizes = table.marginal([attribute])
     order = np.argsort(-sizes, kind="stable")[:count]
@@ -216,7 +229,7 @@ def parse_groups(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     {'race = White, sex = Male': {'race': 'White', 'sex': 'Male'}}
     """
     groups: dict[str, dict[str, str]] = {}
-    for text in texts:
+    for text in _validate.texts("groups", texts):
         # A category may have commas, as bins have: a comma parts if a name and = follow.
         pairs = [part.partition("=") for part in re.split(r",(?=[^,=]*=)", text)]
         where = {name.strip(): category.strip() for name, _, category in pairs}

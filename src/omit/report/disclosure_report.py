@@ -134,12 +134,12 @@ def _shown(assessment: Assessment) -> str:
         (name, *(_mean(each) for each in (shown.k_anonymity, shown.unique, shown.small)), matches)
         for name, shown, matches in rows
     ]
-    headings = ("", "k-anonymity", "cells with 1", f"cells below {assessment.threshold}",
+    headings = ("", "k-anonymity", "combinations of 1", f"cells below {assessment.threshold}",
                 "unique matches")  # fmt: skip
     return (
         html_table(headings, cells, ("", *["number"] * 4))
         + "<p>Releases in the mean. k-anonymity: the fewest records that share a combination of "
-        f"{escape(', '.join(assessment.quasi_identifiers))}, among those that somebody has; cells "
+        f"{escape(', '.join(assessment.identifying))}, among those that somebody has; cells "
         "below the threshold hold at least one.</p>"
     )
 
@@ -153,7 +153,8 @@ def _intervals(assessment: Assessment) -> str:
     if found is None or len(found) == 0:
         return ""
     margins = "; ".join(" x ".join(each) or "total" for each in assessment.margins)
-    lost = int(found["recovered"].sum())
+    lost, undecided = (int(found[each].sum()) for each in ("recovered", "undecided"))
+    unsure = f" For {undecided:,} more this was not excluded." if undecided else ""
     others = found[~found["recovered"].astype(bool)]
     width = (others["high"] - others["low"] + 1).astype(float)
     pinned = (
@@ -164,8 +165,8 @@ def _intervals(assessment: Assessment) -> str:
     return (
         "<h2>Suppressed cells and published margins</h2>"
         f"<p>{len(found):,} cells are suppressed. Whoever sees the margins {escape(margins)} and "
-        f"the other cells can compute {lost:,} of them exactly{pinned}. A cell that can be "
-        "computed is not protected.</p>"
+        f"the other cells can compute {lost:,} of them exactly{pinned}.{unsure} A cell that "
+        "can be computed is not protected.</p>"
     )
 
 
