@@ -216,10 +216,9 @@ def test_where_no_noise_is_needed_only_the_sample_errs() -> None:
 
 
 def test_where_rare_samples_make_the_error_the_interval_is_said_to_cover_less() -> None:
-    # A rare sample passes the test or fails it, and then errs far more than all the others.
-    values = np.round(np.random.default_rng(5).lognormal(3, 1, 401), 2)
-    column = Column.from_values(values, bounds=(0, 2000))
-    rare = ProposeTestRelease(0.01), Guarantee(1.0, 1e-4, "replace"), FixedSizeSampling(51, 401)
+    # In a rare sample the other value is near, and it errs far more than all the others.
+    column = Column.from_counts([0.0, 1.0], [300, 101], bounds=(0, 1))
+    rare = SmoothQuantile(), Guarantee(5.0, 1e-3, "replace"), FixedSizeSampling(51, 401)
     truth = expected_error(column, *rare, runs=20_000, rng=np.random.default_rng(99)).value
     found = [
         expected_error(column, *rare, runs=50, rng=np.random.default_rng(seed))
@@ -229,5 +228,7 @@ def test_where_rare_samples_make_the_error_the_interval_is_said_to_cover_less() 
     assert all(each.skewed for each in found)
     notes = compare(column, *rare, runs=50).notes
     assert any("strongly skewed" in note for note in notes)
+    values = np.round(np.random.default_rng(5).lognormal(3, 1, 401), 2)
+    column = Column.from_values(values, bounds=(0, 2000))
     usual = SmoothQuantile(), Guarantee(1.0, 1e-3, "replace"), FixedSizeSampling(101, 401)
     assert not expected_error(column, *usual, runs=300).skewed

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,30 @@ class ProposeTestRelease(QuantileMechanism):
         # A noisy distance of 0 passes with probability e^(-threshold epsilon / 2) / 2.
         return max(0.0, -math.log(2 * guarantee.delta)) * 2 / guarantee.epsilon
 
+    def noise_scale(self, bounds: tuple[float, float] | None, guarantee: Guarantee) -> float:
+        """Return the scale of the Laplace noise of what is released if the test is passed."""
+        lower, upper = self._within(bounds)
+        proposed = self.proposal * (upper - lower)
+        if self.quantile == MEDIAN:  # which may be the mean of two, rounded
+            proposed += spacing(lower, upper)
+        return 2 * proposed / guarantee.epsilon
+
+    @overload
+    def passing(self, distance: float, threshold: float, guarantee: Guarantee) -> float: ...
+
+    @overload
+    def passing(
+        self, distance: FloatArray, threshold: float, guarantee: Guarantee
+    ) -> FloatArray: ...
+
+    def passing(
+        self, distance: float | FloatArray, threshold: float, guarantee: Guarantee
+    ) -> float | FloatArray:
+        """Return the probability to pass the test at so many exchanges from a failing database."""
+        missing = (threshold - as_array(distance)) * guarantee.epsilon / 2
+        tail = 0.5 * np.exp(-np.abs(missing))
+        return np.where(missing > 0, tail, 1 - tail)[()]
+
     def answers(
         self,
         column: Column,
@@ -136,12 +160,8 @@ class ProposeTestRelease(QuantileMechanism):
         centers, distances = _distance_rows(
             as_array(column.values), counts, self.quantile, lower, upper, proposed
         )
-        missing = (threshold - distances) * guarantee.epsilon / 2
-        tail = 0.5 * np.exp(-np.abs(missing))
-        passing = np.where(missing > 0, tail, 1 - tail)
-        if self.quantile == MEDIAN:  # which may be the mean of two, rounded
-            proposed += spacing(lower, upper)
-        return centers, passing, 2 * proposed / guarantee.epsilon, 0.5 * (lower + upper)
+        passing = self.passing(distances, threshold, guarantee)
+        return centers, passing, self.noise_scale((lower, upper), guarantee), 0.5 * (lower + upper)
 
 
 @compiled

@@ -21,18 +21,20 @@ from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism, NearZero
 from omit.mechanisms.known_size_mean import KnownSizeMean
 from omit.mechanisms.order import quantile_ranks
+from omit.mechanisms.propose_test_release import ProposeTestRelease
 from omit.mechanisms.quantile import GlobalQuantile, QuantileMechanism, row_quantiles
 from omit.omissions.base import Omission
 from omit.omissions.sampling import FixedSizeSampling, NoOmission
 from omit.utility.error import Error, Parts
 from omit.utility.expected import NotExact
-from omit.utility.intervals import NORMAL, is_skewed
+from omit.utility.intervals import is_skewed, normal_interval
 from omit.utility.order_sampling import (
     SampledMoments,
     rank_probabilities,
     sampled_mean,
     sampled_quantile,
 )
+from omit.utility.rare_failures import rare_failure_interval
 from omit.utility.simulated import drawn_counts
 
 # What rounding can do to a sum over all records, relative to the result.
@@ -121,21 +123,26 @@ def integrated_error(
         )
     value = exact + float(drawn.mean())
     _require_finite(value, base)
-    margin = math.inf
-    if runs > 1:
-        margin = NORMAL * float(drawn.std(ddof=1)) / math.sqrt(runs)
-        margin += _ROUNDING * value
+    if isinstance(mechanism, ProposeTestRelease):
+        skewed, interval = (
+            False,
+            rare_failure_interval(
+                column, mechanism, bounds, base, omission, truth, drawn, beyond_statistic=exact != 0
+            ),
+        )
+    else:
+        skewed, interval = is_skewed(drawn), normal_interval(drawn)
     return Error(
         value,
-        max(value - margin, 0.0),
-        value + margin,
+        max(exact + interval.low - _ROUNDING * value, 0.0),
+        exact + interval.high + _ROUNDING * value,
         "simulated",
         mechanism.metric,
         mechanism.unit,
         runs=runs,
         reason=reason,
         parts=parts,
-        skewed=is_skewed(drawn),
+        skewed=skewed,
     )
 
 
@@ -169,7 +176,8 @@ def _squared_errors(
     if sampled is not None:
         # The error of the bare statistic is known, so only what noise adds has to be estimated.
         added = drawn - (statistics - truth) ** 2
-        if added.std() < drawn.std():
+        # Where the interval promises to hold, the runs must not choose what it is for.
+        if isinstance(mechanism, ProposeTestRelease) or added.std() < drawn.std():
             drawn, exact = added, (sampled.mean - truth) ** 2 + sampled.variance
         if isinstance(mechanism, AdditiveMechanism):
             answered = sampled
