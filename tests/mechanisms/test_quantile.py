@@ -345,14 +345,37 @@ def test_a_rounded_mean_of_two_moves_no_further_than_its_sensitivity(
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GlobalQuantile(), SmoothQuantile(), ExponentialQuantile(), ProposeTestRelease()],
+    [
+        GlobalQuantile(),
+        SmoothQuantile(),
+        ExponentialQuantile(),
+        ProposeTestRelease(),
+        ExponentialQuantile(measure="relative"),
+        ProposeTestRelease(measure="relative"),
+    ],
     ids=str,
 )
-def test_bounds_with_few_numbers_between_them_are_refused(mechanism: QuantileMechanism) -> None:
+@pytest.mark.parametrize("counts", [[5, 0, 0, 5], [3, 1, 4, 4], [2, 2, 1, 0], [8, 1, 1, 1]])
+def test_quantiles_far_from_zero_are_those_near_it(
+    mechanism: QuantileMechanism, counts: list[int]
+) -> None:
     """At 6e15 a median that is the mean of two moved by 1, not by 1/2: twice the stated loss."""
-    target = Guarantee(1.0, 1e-6, "replace")
-    far = Column.from_counts([6e15, 6e15 + 1], [5, 5], bounds=(6e15, 6e15 + 1))
-    with pytest.raises(InvalidInput, match="subtract the lower bound"):
-        mechanism.moments(far, far.counts[None, :], far.bounds, target)
-    near = Column.from_counts([0, 1], [5, 5], bounds=(0, 1))
-    assert np.isfinite(mechanism.moments(near, near.counts[None, :], near.bounds, target).mean)
+    target, origin = Guarantee(1.0, 1e-6, "replace"), 6e15
+    used = np.flatnonzero(counts)
+    values, counts = np.array([0.0, 1.0, 2.0, 8.0])[used], np.array(counts)[used].tolist()
+    near = Column.from_counts(values, counts, bounds=(0, 8))
+    far = Column.from_counts(values + origin, counts, bounds=(origin, origin + 8))
+    row = near.counts[None, :]
+    truths = mechanism.truth(near) or 0.5, mechanism.truth(far)
+    if mechanism.truth(near):
+        errors = [
+            float(mechanism.expected_errors(column, row, column.bounds, target, truth)[0])
+            for column, truth in zip((near, far), truths, strict=True)
+        ]
+        if mechanism.measure == "relative":
+            errors = [error * truth for error, truth in zip(errors, truths, strict=True)]
+        assert errors[1] == pytest.approx(errors[0], rel=1e-12)
+    rows = np.repeat(row, 50, axis=0)
+    first = mechanism.answers(near, rows, near.bounds, target, np.random.default_rng(3))
+    second = mechanism.answers(far, rows, far.bounds, target, np.random.default_rng(3))
+    assert (first + origin).tolist() == second.tolist()

@@ -22,7 +22,7 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import Measure, Moments
+from omit.mechanisms.integrable import Measure, Moments, NearZero, require_bounds
 from omit.mechanisms.order import MEDIAN
 from omit.mechanisms.quantile import QuantileMechanism
 
@@ -60,9 +60,11 @@ class ExponentialQuantile(QuantileMechanism):
         rng: np.random.Generator,
     ) -> NDArray[Any]:
         """Return one draw for each row of counts."""
-        values, lower, upper, epsilon = self._checked_arguments(column, bounds, guarantee)
+        near = NearZero.of(column, bounds)
+        values, lower, upper, epsilon = self._checked_arguments(near.column, near.bounds, guarantee)
         chances = rng.random((2, len(counts)))
-        return _draw_rows(values, counts, self.quantile, lower, upper, epsilon, chances)
+        drawn = _draw_rows(values, counts, self.quantile, lower, upper, epsilon, chances)
+        return as_array(drawn + near.origin)
 
     def moments(
         self,
@@ -94,7 +96,7 @@ class ExponentialQuantile(QuantileMechanism):
         self, column: Column, bounds: tuple[float, float] | None, guarantee: Guarantee
     ) -> tuple[FloatArray, float, float, float]:
         self.require_relation(guarantee)
-        lower, upper = self._within(bounds)
+        lower, upper = require_bounds(bounds, self.name)
         if guarantee.epsilon == 0:
             raise InvalidInput("The exponential mechanism needs epsilon > 0.")
         return as_array(column.values), lower, upper, guarantee.epsilon

@@ -39,16 +39,24 @@ class NearZero(NamedTuple):
     origin: float
 
     @classmethod
-    def of(cls, column: Column, bounds: tuple[float, float] | None, truth: float = 0.0) -> NearZero:
+    def of(
+        cls,
+        column: Column,
+        bounds: tuple[float, float] | None,
+        truth: float = 0.0,
+        statistic: Callable[[Column], float] | None = None,
+    ) -> NearZero:
         """Return all three, moved if the column is far from 0.
 
-        The column's own mean is then known to more digits than the float that stands for it has.
+        If the truth is the column's own `statistic`, it is then known to more digits than the
+        float that stands for it has.
         """
         moved, origin = column.moved_to_zero()
         if origin == 0:
             return cls(column, bounds, truth, 0.0)
         moved_bounds = None if bounds is None else (bounds[0] - origin, bounds[1] - origin)
-        moved_truth = moved.mean if truth == column.mean else truth - origin
+        own = statistic is not None and truth == statistic(column)
+        moved_truth = statistic(moved) if own and statistic is not None else truth - origin
         return cls(moved, moved_bounds, moved_truth, origin)
 
 
@@ -109,7 +117,7 @@ class IntegrableMechanism(Mechanism):
         truth: float,
     ) -> FloatArray:
         """Return the expected error over the noise for each row of counts."""
-        near = NearZero.of(column, bounds, truth)
+        near = NearZero.of(column, bounds, truth, self.truth)
         if self.measure == "squared":
             mean, variance = self.moments(near.column, counts, near.bounds, guarantee)
             return as_array((mean - near.truth) ** 2 + variance)

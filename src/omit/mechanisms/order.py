@@ -25,8 +25,6 @@ from omit.errors import InvalidInput
 MEDIAN = 0.5
 # A share times a number of records is whole up to rounding, or meant to be.
 _ROUNDING = 1e-9
-# Numbers that bounds must leave between them, for errors with nine digits.
-_FEWEST_NUMBERS = 2**30
 
 Around: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """The values to the left of a quantile and their gaps in rank, and the same to the right."""
@@ -58,26 +56,6 @@ def spacing(lower: float, upper: float) -> float:
     (2.220446049250313e-16, 1.0)
     """
     return float(np.spacing(max(abs(lower), abs(upper))))
-
-
-def require_numbers(lower: float, upper: float, what: str) -> None:
-    """Refuse bounds so close together, and so far from zero, that few numbers lie between them.
-
-    Raises
-    ------
-    InvalidInput
-        If so; that follows from the declared bounds alone.
-
-    Examples
-    --------
-    >>> require_numbers(0.0, 125.0, "median")
-    """
-    if spacing(lower, upper) * _FEWEST_NUMBERS > upper - lower:
-        raise InvalidInput(
-            f"Numbers between {lower:.17g} and {upper:.17g} have too few digits for the {what}, "
-            "because they are far from zero; subtract the lower bound from the column and its "
-            "bounds."
-        )
 
 
 @compiled

@@ -29,7 +29,7 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
 from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import Measure, Moments
+from omit.mechanisms.integrable import Measure, Moments, NearZero, require_bounds
 from omit.mechanisms.order import MEDIAN, outward, spacing
 from omit.mechanisms.quantile import QuantileMechanism
 from omit.mechanisms.windows import smallest_distance
@@ -85,7 +85,7 @@ class ProposeTestRelease(QuantileMechanism):
 
     def noise_scale(self, bounds: tuple[float, float] | None, guarantee: Guarantee) -> float:
         """Return the scale of the Laplace noise of what is released if the test is passed."""
-        lower, upper = self._within(bounds)
+        lower, upper = require_bounds(bounds, self.name)
         proposed = self.proposal * (upper - lower)
         if self.quantile == MEDIAN:  # which may be the mean of two, rounded
             proposed += spacing(lower, upper)
@@ -116,9 +116,11 @@ class ProposeTestRelease(QuantileMechanism):
         rng: np.random.Generator,
     ) -> NDArray[Any]:
         """Return one answer for each row of counts: a noisy quantile, or the middle."""
-        centers, passing, scale, middle = self._tested(column, counts, bounds, guarantee)
+        near = NearZero.of(column, bounds)
+        centers, passing, scale, middle = self._tested(near.column, counts, near.bounds, guarantee)
         released = centers + scale * _LAPLACE.draw(rng, centers.shape)
-        return as_array(np.where(rng.random(centers.shape) < passing, released, middle))
+        answers = np.where(rng.random(centers.shape) < passing, released, middle)
+        return as_array(answers + near.origin)
 
     def moments(
         self,
@@ -155,7 +157,7 @@ class ProposeTestRelease(QuantileMechanism):
     ) -> tuple[FloatArray, FloatArray, float, float]:
         """Return quantiles, probabilities of passing, the scale of the noise, and the middle."""
         threshold = self.threshold(guarantee)
-        lower, upper = self._within(bounds)
+        lower, upper = require_bounds(bounds, self.name)
         proposed = self.proposal * (upper - lower)
         centers, distances = _distance_rows(
             as_array(column.values), counts, self.quantile, lower, upper, proposed

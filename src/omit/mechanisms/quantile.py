@@ -28,7 +28,6 @@ from omit.mechanisms.order import (
     checked_share,
     outward,
     quantile_ranks,
-    require_numbers,
     spacing,
 )
 from omit.mechanisms.sensitivity import Padding, smooth_floor
@@ -73,12 +72,6 @@ class QuantileMechanism(IntegrableMechanism):
         first, second = np.searchsorted(ends, [low, high])
         return 0.5 * float(column.values[first] + column.values[second])
 
-    def _within(self, bounds: tuple[float, float] | None) -> tuple[float, float]:
-        """Return bounds that leave enough numbers between them, or refuse."""
-        lower, upper = require_bounds(bounds, self.name)
-        require_numbers(lower, upper, self.name)
-        return lower, upper
-
     def _checked(self) -> None:
         object.__setattr__(self, "quantile", checked_share(self.quantile))
         self._checked_measure()
@@ -117,7 +110,7 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
     ) -> float:
         """Return the scale of the noise for so many records."""
         self.require_relation(guarantee)
-        lower, upper = self._within(bounds)
+        lower, upper = require_bounds(bounds, self.name)
         low, high = quantile_ranks(self.quantile, records)
         sensitivity = upper - lower
         if low < high:
@@ -226,7 +219,7 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
         beta: float,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the quantile and the smooth sensitivity of each row of counts."""
-        lower, upper = self._within(bounds)
+        lower, upper = require_bounds(bounds, self.name)
         padded = self.padding == "bounds"
         centers, smooth = _smooth_rows(
             as_array(column.values),

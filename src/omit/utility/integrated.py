@@ -61,7 +61,7 @@ def exact_integrated_error(
         If the noise depends on which records are drawn.
     """
     bounds = None if column.bounds is None else omission.restrict(column.bounds)
-    near = NearZero.of(column, bounds, truth)
+    near = NearZero.of(column, bounds, truth, mechanism.truth)
     if isinstance(omission, NoOmission) or _keeps_all(omission):
         row = column.counts[None, :]
         mean, variance = mechanism.moments(near.column, row, near.bounds, base)
@@ -76,7 +76,7 @@ def exact_integrated_error(
         or not isinstance(omission, FixedSizeSampling)
     ):
         raise NotExact("the noise depends on the sample; samples are drawn, noise is integrated")
-    scale = mechanism.scale(base, bounds, omission.size)
+    scale = mechanism.scale(base, near.bounds, omission.size)
     if mechanism.measure == "squared":
         row = np.zeros((1, len(column.counts)), dtype=np.int64)
         row[0, 0] = omission.size
@@ -127,7 +127,13 @@ def integrated_error(
         skewed, interval = (
             False,
             rare_failure_interval(
-                column, mechanism, bounds, base, omission, truth, drawn, beyond_statistic=exact != 0
+                NearZero.of(column, bounds, truth, mechanism.truth),
+                mechanism,
+                base,
+                omission,
+                1.0 if mechanism.measure == "squared" else mechanism.per_cent(truth),
+                drawn,
+                beyond_statistic=exact != 0,
             ),
         )
     else:
@@ -158,7 +164,7 @@ def _squared_errors(
 ) -> tuple[FloatArray, float, Parts]:
     """Return what each run adds to an exact part of the error, that part, and what makes it up."""
     exact = 0.0
-    near = NearZero.of(column, bounds, truth)
+    near = NearZero.of(column, bounds, truth, mechanism.truth)
     truth = near.truth
     sampled = sampling_moments(mechanism, near.column, omission)
     means, variances, statistics = (

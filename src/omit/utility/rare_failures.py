@@ -26,7 +26,7 @@ from omit.data.casting import IntArray
 from omit.data.column import Column
 from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise
-from omit.mechanisms.integrable import require_bounds
+from omit.mechanisms.integrable import NearZero, require_bounds
 from omit.mechanisms.order import quantile_ranks
 from omit.mechanisms.propose_test_release import ProposeTestRelease
 from omit.omissions.base import Omission
@@ -53,12 +53,11 @@ class _Range(NamedTuple):
 
 
 def rare_failure_interval(
-    column: Column,
+    near: NearZero,
     mechanism: ProposeTestRelease,
-    given: tuple[float, float] | None,
     base: Guarantee,
     omission: Omission,
-    truth: float,
+    factor: float,
     drawn: FloatArray,
     *,
     beyond_statistic: bool = False,
@@ -67,21 +66,23 @@ def rare_failure_interval(
 
     Parameters
     ----------
-    column, mechanism, base, omission, truth
+    near : NearZero
+        The column, the bounds of what can be left of it, and the truth.
+    mechanism, base, omission
         As for `expected_error`, with the guarantee of the mechanism itself.
-    given : tuple of float
-        The bounds of the values that can be left.
+    factor : float
+        What makes errors of distances, or of their squares.
     drawn : array
         The error of each drawn sample, integrated over the noise.
     beyond_statistic : bool
         Whether these are errors less the squared distance of the sample's own quantile.
     """
-    bounds = require_bounds(given, mechanism.name)
-    errors = _Errors(mechanism, bounds, base, truth, beyond_statistic)
+    bounds = require_bounds(near.bounds, mechanism.name)
+    errors = _Errors(mechanism, bounds, base, near.truth, factor, beyond_statistic)
     everything = errors.within(bounds[0], bounds[1], 0.0)
     best = _Range(*everything, 0.0)
     if isinstance(omission, FixedSizeSampling):
-        for found in _ranges(column, mechanism, bounds, base, omission.size, errors):
+        for found in _ranges(near.column, mechanism, bounds, base, omission.size, errors):
             if _open(found, everything, len(drawn)) < _open(best, everything, len(drawn)):
                 best = found
     inside = np.clip(drawn, best.lowest, best.highest)
@@ -107,13 +108,13 @@ class _Errors:
         bounds: tuple[float, float],
         base: Guarantee,
         truth: float,
+        factor: float,
         beyond_statistic: bool,
     ) -> None:
         self.scale = mechanism.noise_scale(bounds, base)
         self.failed = abs(0.5 * (bounds[0] + bounds[1]) - truth)
-        self.truth, self.beyond_statistic = truth, beyond_statistic
+        self.truth, self.factor, self.beyond_statistic = truth, factor, beyond_statistic
         self.squared = mechanism.measure == "squared"
-        self.factor = 1.0 if self.squared else mechanism.per_cent(truth)
 
     def within(self, low: float, high: float, passing: float) -> tuple[float, float]:
         """Return the smallest and the largest error with a quantile and a chance of at least so."""
