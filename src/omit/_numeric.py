@@ -149,3 +149,15 @@ def not_above(value: Fraction) -> float:
     """
     nearest = float(value)
     return math.nextafter(nearest, 0.0) if nearest > value else nearest
+
+
+def error_ratios(errors: FloatArray, baseline: FloatArray) -> FloatArray:
+    """Return errors divided by others: 1 where both are 0, infinite where only the other is.
+
+    Examples
+    --------
+    >>> error_ratios(np.array([2.0, 0.0, 2.0]), np.array([1.0, 0.0, 0.0]))
+    array([ 2.,  1., inf])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((errors == 0) & (baseline == 0), 1.0, errors / baseline)

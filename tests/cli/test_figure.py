@@ -25,7 +25,11 @@ def test_the_privacy_figure_is_written_in_every_format(
 
 
 @pytest.mark.parametrize(
-    "words", ["--output privacy.gif", "--output privacy", "--epsilon -1", "--epsilon nan"]
+    "words",
+    [
+        *("--output privacy.gif", "--output privacy", f"--output {'x' * 300}.svg"),
+        *("--epsilon -1", "--epsilon nan", "--epsilon 1e16", "--epsilon 1 " * 21),
+    ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(
     omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str

@@ -190,7 +190,7 @@ def solve(
     from omit.utility.search import solve as find_epsilon
 
     data = chosen.data
-    answers = []
+    answers, sentences = [], []
     for each in chosen.mechanisms:
         omission = parse_omission(omit, data.size).suited_to(each.statistic)
         guarantee, reached = find_epsilon(
@@ -203,19 +203,19 @@ def solve(
             truth=known_truth(truth, each.statistic, data),
             runs=_runs(runs, each),
         )
-        if json:
-            notes = [*private_notes(each), *data.notes, WARNING]
-            answers.append(_solution(each, omission, guarantee, reached, notes))
-        else:
-            typer.echo(
-                f"{each} of {data.name} after {omission}: "
-                f"{'' if each.private else 'noise as if for '}epsilon = "
-                f"{promised(guarantee.epsilon)} reaches an expected error of "
-                f"{reached.value:.6g} {reached.unit} ({reached.method})."
-            )
+        notes = [*private_notes(each), *data.notes, WARNING]
+        answers.append(_solution(each, omission, guarantee, reached, notes))
+        sentences.append(
+            f"{each} of {data.name} after {omission}: "
+            f"{'' if each.private else 'noise as if for '}epsilon = "
+            f"{promised(guarantee.epsilon)} reaches an expected error of "
+            f"{reached.value:.6g} {reached.unit} ({reached.method})."
+        )
     if json:
         _print_json(answers)
         return
+    for sentence in sentences:
+        typer.echo(sentence)
     unprotected = dict.fromkeys(note for each in chosen.mechanisms for note in private_notes(each))
     for note in (*unprotected, *data.notes, WARNING):
         typer.echo(note)

@@ -84,7 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = _told(end.__context__, False)
         except (Exception, KeyboardInterrupt) as error:
             code = _told(error, bool(interrupted))
+    if not _flushed():
+        give_up_output()
     sys.exit(code)
+
+
+def _flushed() -> bool:
+    """Tell whether all that was printed has arrived, so that the interpreter need not try again."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _told(error: BaseException, interrupted: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +75,11 @@ def short_ratio(ratio: float) -> str:
     --------
     >>> short_ratio(0.0345), short_ratio(1.0312), short_ratio(12345.0)
     ('.035', '1.03', '1e4')
+    >>> short_ratio(0.0), short_ratio(float("inf"))
+    ('0', '∞')
     """
+    if ratio in (0, math.inf):
+        return "0" if ratio == 0 else "∞"
     if ratio >= 999.5 or ratio < 0.001:
         mantissa, _, exponent = f"{ratio:.0e}".partition("e")
         return f"{mantissa}e{int(exponent)}"

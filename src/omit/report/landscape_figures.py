@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omit._decimals import promised
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, error_ratios
 from omit.omissions.outlier_score_bounds import mixture_epsilon
 from omit.utility.landscape import Landscape
 
@@ -64,7 +64,7 @@ def score_figure(landscape: Landscape) -> Figure:
     rows = -(-len(landscape.epsilons) // 2)
     figure = Figure(figsize=(9.4, 4.6 * rows + 0.4), layout="constrained")
     all_axes = figure.subplots(rows, 2, squeeze=False)
-    ratios = landscape.by_score / landscape.baseline[:, None, None]
+    ratios = error_ratios(landscape.by_score, landscape.baseline[:, None, None])
     for axes, epsilon, ratio in zip(all_axes.flat, landscape.epsilons, ratios, strict=False):
         _draw_scores(axes, landscape, epsilon, ratio)
     for axes in all_axes.flat[len(landscape.epsilons) :]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from omit._decimals import usable
 from omit._numeric import FloatArray
+from omit.errors import InvalidInput
 from omit.omissions.outlier_score_bounds import (
     maximiser_l1,
     maximiser_l2,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EPSILONS = (0.0, 0.5, 1.0, 2.0)
+_MOST_COLUMNS = 20
+_LARGEST_EPSILON = 100.0
 
 # Steps of about 1.5 to 2, so that lines neither crowd near the corner nor leave the middle empty.
 _LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 15, 30, 60)
@@ -52,9 +55,19 @@ def privacy_figure(epsilons: Sequence[float] = EPSILONS, resolution: int = 240) 
         The epsilon of the mechanism, one for each column.
     resolution : int
         Grid points along each axis.
+
+    Raises
+    ------
+    InvalidInput
+        If there are too many columns, or an epsilon is beyond all contours.
     """
     from matplotlib.figure import Figure
 
+    if not 1 <= len(epsilons) <= _MOST_COLUMNS or max(epsilons) > _LARGEST_EPSILON:
+        raise InvalidInput(
+            f"Expected one to {_MOST_COLUMNS} columns with an epsilon of at most "
+            f"{_LARGEST_EPSILON:g}."
+        )
     columns = len(epsilons)
     figure = Figure(figsize=(2.75 * columns + 0.9, 9.4), layout="constrained")
     axes = figure.subplots(3, columns, sharex=True, sharey=True, squeeze=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, error_ratios
 from omit.data.column import Column
 from omit.guarantee import Guarantee
 from omit.mechanisms.integrable import IntegrableMechanism
@@ -48,7 +48,7 @@ class GainMap:
     @property
     def ratios(self) -> FloatArray:
         """The error of a sample divided by that of all records; below 1 sampling pays."""
-        return self.errors / self.baseline[:, None]
+        return error_ratios(self.errors, self.baseline[:, None])
 
     @property
     def gains(self) -> FloatArray:
