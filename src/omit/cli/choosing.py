@@ -147,7 +147,7 @@ def _noisy_mechanisms(
     from omit.mechanisms.mean import NoisyMean
     from omit.mechanisms.mode import NoisyMode
 
-    def made(statistic: str, kind: Any) -> Mechanism:
+    def made(statistic: str, kind: Any) -> "Mechanism":
         if kind in PUBLISHED:
             return NoisyMean(kind.removesuffix("-published"), "published")
         return NoisyMean(kind) if statistic == "mean" else NoisyMode(kind)
