@@ -168,6 +168,7 @@ def test_solve_finds_the_epsilon_that_reaches_an_error(omit_command: Omit) -> No
         "compare adult --table= --no-report",
         "compare adult --neighbours= --no-report",
         "compare adult --epsilon 1e14 --no-report",
+        "compare adult --epsilon 1e-300 --no-report",
         "compare adult --epsilon 1e308 --no-report",
         "compare adult --truth 1e308 --no-report",
         "compare adult --seed -1 --no-report",
@@ -206,6 +207,13 @@ def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: 
     assert (run.code, run.out) == (2, "")
     assert run.err.startswith("Error: ")
     assert run.err.strip().count("\n") == 0
+
+
+def test_bounds_that_are_one_point_have_no_error(omit_command: Omit) -> None:
+    words = "compare adult --column age --bounds 30 30 --statistic mean --omit poisson:0.5 --json"
+    run = omit_command(words)
+    assert (run.code, run.err) == (0, "")
+    assert [row["error"] for row in json.loads(run.out)["rows"]] == [0, 0]
 
 
 def test_every_noise_that_is_offered_exists() -> None:

@@ -204,7 +204,5 @@ def require_bounds(bounds: tuple[float, float] | None, what: str) -> tuple[float
     if bounds is None:
         raise InvalidInput(f"The {what} needs a column of numbers with declared bounds.")
     if bounds[0] == bounds[1]:
-        raise InvalidInput(
-            f"The bounds are one point, {bounds[0]:g}, so the {what} is public and needs no noise."
-        )
+        raise InvalidInput(f"The bounds are one point, so the {what} is public and needs no noise.")
     return bounds

@@ -32,6 +32,8 @@ from omit.utility.sampled_from import target_on_sample
 from omit.utility.simulated import DEFAULT_RUNS
 from omit.utility.simulated_points import MeasuredOn
 
+# With bounds as large as may be declared, squares of the noise are still numbers.
+_SMALLEST_EPSILON = 1e-50
 # That of declared bounds.
 LARGEST_TRUTH = 1e100
 
@@ -175,6 +177,11 @@ def require_question(
         raise InvalidInput(
             f"Expected epsilon={guarantee.epsilon:g} below {NO_PROTECTION:,.0f}: what has a larger "
             "one protects nobody, and needs no noise."
+        )
+    if 0 < guarantee.epsilon < _SMALLEST_EPSILON:
+        raise InvalidInput(
+            f"Expected epsilon={guarantee.epsilon:g} of at least {_SMALLEST_EPSILON:g}: the noise "
+            "for less is too large to be computed with."
         )
     _validate.runs(runs)
     if isinstance(truth, int | float) and not abs(truth) <= LARGEST_TRUTH:

@@ -166,7 +166,8 @@ def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, f
     expected = float(law.probabilities @ distances)
     precision = _precision(setting, law, distances)
     if not precision <= tolerance * expected:
-        raise NoExactMean(f"the sum is sure only to {precision / expected:.1g} of the error")
+        sure = f"{precision / expected:.1g} of the error" if expected else "more than the error"
+        raise NoExactMean(f"the sum is sure only to {sure}")
 
     few = law.merged(_CELLS)
 
