@@ -585,3 +585,22 @@ def test_where_the_law_has_too_many_outcomes_only_records_are_drawn() -> None:
     assert "the noisy count falls below 1" in error.reason
     drawn = expected_error(column, NoisyMean(), Guarantee(0.133), sampling, method="simulated")
     assert error.high - error.low < (drawn.high - drawn.low) / 3
+
+
+def test_thousands_of_different_values_are_exact_within_bounded_memory() -> None:
+    numbers = np.random.default_rng(5).uniform(0, 1000, 6000)
+    column = Column.from_values(numbers, bounds=(0, 1000))
+    rounded = Column.from_values(np.round(numbers), bounds=(0, 1000))
+    fine, coarse = (
+        expected_error(each, NoisyMean(), Guarantee(1.0), PoissonSampling(0.3), details=False)
+        for each in (column, rounded)
+    )
+    assert fine.method == coarse.method == "exact"
+    # Rounding to whole numbers adds a variance of 1/12 to one of 83,333.
+    assert fine.value == pytest.approx(coarse.value, rel=1e-4)
+
+
+def test_more_different_values_than_there_is_memory_for_are_refused() -> None:
+    column = Column.from_values(np.arange(200_001.0), bounds=(0, 1e6))
+    with pytest.raises(InvalidInput, match="200,001 different values"):
+        expected_error(column, NoisyMean(), Guarantee(1.0), PoissonSampling(0.3))

@@ -36,6 +36,8 @@ Method = Literal["auto", "exact", "simulated"]
 
 # So little noise that it only breaks ties between counts.
 _HARDLY_ANY_NOISE = Noise("gaussian", 0.01)
+# More values than that take more memory and time than there should be.
+_MOST_VALUES = 200_000
 # Stands for a mechanism that needs no noise.
 NO_PROTECTION = 1e6
 
@@ -219,6 +221,11 @@ def _(
 
     if column.bounds is None:
         raise InvalidInput("The mean needs a column of numbers with declared bounds.")
+    if column.distinct > _MOST_VALUES:
+        raise InvalidInput(
+            f"{column.name} has {column.distinct:,} different values, and errors of means are known "
+            f"for {_MOST_VALUES:,} at most; round the values first."
+        )
     per_unit = per_cent(truth)
     keep = _keep(omission, column)
     quotient = mechanism.quotient(base, omission.restrict(column.bounds))

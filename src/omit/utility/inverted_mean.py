@@ -63,7 +63,10 @@ _FAR_PANEL = 8.0
 # Tilts to try in the tails, in units of the noise; every one gives a bound.
 _TILTS = np.geomspace(1e-2, 1e3, 16)
 _MOST_TERMS = 40_000_000
-_MOST_COSINES = 20_000_000
+_MOST_COSINES = 40_000_000
+# Up to which frequency all values are looked at, and how many of them beyond.
+_FIRST = 300
+_WITNESSES = 1000
 _AT_A_TIME = 1_000_000
 _ROUNDING = 1e-13
 
@@ -247,10 +250,10 @@ class _Inversion:
     def _far_probability(self, x: FloatArray, side: float, dropped: bool) -> FloatArray:
         """Return `P(T > x)` (or `<` on the other side) where the noise alone decides."""
         first, second = self._scales(x)
-        slopes = side * (self.setting.values - x[:, None])
-        result = first**2 * np.exp(self.setting.log_moment(slopes / first[:, None]))
+        moment = self.setting.exact_log_moment
+        result = first**2 * np.exp([moment(side / a, t) for a, t in zip(first, x, strict=True)])
         if not dropped:
-            moments = self.setting.log_moment(slopes / second[:, None])
+            moments = [moment(side / d, t) for d, t in zip(second, x, strict=True)]
             result = result - second**2 * np.exp(moments)
         return as_array(0.5 * result / (first**2 - second**2))
 
@@ -282,8 +285,8 @@ class _Inversion:
 
     def _data_reach(self, x: float, side: float, tilts: FloatArray) -> float:
         """Return the smallest of `E exp(tilt (S - x C))` over the tilts, on the far side."""
-        slopes = side * tilts[:, None] * (self.setting.values - x)
-        return float(np.exp(np.minimum(self.setting.log_moment(slopes).min(), 700.0)))
+        logs = self.setting.log_moment(side * tilts, x)
+        return float(np.exp(np.minimum(logs.min(), 700.0)))
 
     def _drops_count_noise(self, x: float, side: float) -> bool:
         """Tell whether the noise of the count is too narrow to matter in a tail."""
@@ -291,8 +294,7 @@ class _Inversion:
         if second >= 0.5 * first:
             return False
         tilts = _TILTS / first
-        slopes = side * tilts[:, None] * (self.setting.values - x)
-        logs = self.setting.log_moment(slopes) + tilts * (_RARITY + 1) * second
+        logs = self.setting.log_moment(side * tilts, x) + tilts * (_RARITY + 1) * second
         return float(logs.min()) < math.log(_CERTAIN)
 
     # The middle, where the data may decide.
@@ -389,15 +391,14 @@ class _Inversion:
         for x in self.near:
             noise = log_moment_of(self.total, tilts) + log_moment_of(self.count, tilts * abs(x))
             for side in (1.0, -1.0):
-                slopes = side * tilts[:, None] * (setting.values - x)
-                logs = noise + setting.log_moment(slopes) - tilts * reach
+                logs = noise + setting.log_moment(side * tilts, x) - tilts * reach
                 missed += math.exp(min(float(logs.min()), 0.0))
         return 2 * math.pi / reach, missed
 
     def _end_by_noise(self, nearest: float, spacing: float, allowed: float) -> tuple[float, float]:
         """Return a frequency beyond which the noise alone leaves little, and how much."""
         b, d = self.total.scale, nearest * self.count.scale
-        longest = _MOST_COSINES / len(self.setting.values) * spacing
+        longest = _MOST_COSINES / min(len(self.setting.values), _WITNESSES) * spacing
         end = max(8 / math.hypot(b, d), 2 * spacing)
         if end > longest:
             raise NoExactMean("the noise is too narrow for the integral")
@@ -420,6 +421,20 @@ class _Inversion:
         setting = self.setting
         random = setting.spread > 0
         values, weights = setting.values[random] - setting.center, setting.spread[random]
+        if len(frequencies) > _FIRST and len(values) > _WITNESSES:
+            # Some of the values bound the size as well, only less sharply: low frequencies, where
+            # that matters, have all of them.
+            some = slice(None, None, math.ceil(len(values) / _WITNESSES))
+            first = self._size_by(frequencies[:_FIRST], values, weights)
+            rest = self._size_by(frequencies[_FIRST:], values[some], weights[some])
+            return np.concatenate([first, rest])
+        return self._size_by(frequencies, values, weights)
+
+    def _size_by(
+        self, frequencies: FloatArray, values: FloatArray, weights: FloatArray
+    ) -> FloatArray:
+        """Return the bound by these values and their weights."""
+        setting = self.setting
         real, imaginary = _cosines(frequencies, values, weights)
         # The largest cosine of the phase between the ends of the near part.
         turn = frequencies * (self.near[0] - setting.center) - np.arctan2(imaginary, real)
@@ -435,7 +450,8 @@ class _Inversion:
     def _inverted(self, x: FloatArray) -> FloatArray:
         """Return `P(W_x > 0)` by the series."""
         series = self.series
-        parts = max(1, len(x) * len(series.frequencies) // _AT_A_TIME)
+        wide = max(len(series.frequencies), len(self.setting.values))
+        parts = min(len(x), max(1, len(x) * wide // _AT_A_TIME))
         return np.concatenate([self._inverted_few(some) for some in np.array_split(x, parts)])
 
     def _inverted_few(self, x: FloatArray) -> FloatArray:

@@ -148,13 +148,15 @@ def kept_law(
         0.0,
     )
     values, counts, keep = values[random], counts[random], keep[random]
-    windows = [_Window.of(int(n), float(k)) for n, k in zip(counts, keep, strict=True)]
-    if math.prod(len(window.probabilities) for window in windows) <= most_outcomes:
-        listed = fixed
-        for value, window in zip(values, windows, strict=True):
-            listed = listed.combined_with(window.law(float(value)))
-        return listed.without_the_rarest()
-    transformed = _by_transform(values, counts, keep, windows, noise, most_outcomes)
+    # Every value has two outcomes at least.
+    if len(values) <= math.log2(most_outcomes):
+        windows = [_Window.of(n, k) for n, k in zip(counts, keep, strict=True)]
+        if math.prod(len(window.probabilities) for window in windows) <= most_outcomes:
+            listed = fixed
+            for value, window in zip(values, windows, strict=True):
+                listed = listed.combined_with(window.law(float(value)))
+            return listed.without_the_rarest()
+    transformed = _by_transform(values, counts, keep, noise, most_outcomes)
     return fixed.combined_with(transformed).without_the_rarest()
 
 
@@ -166,7 +168,8 @@ class _Window:
     probabilities: FloatArray
 
     @classmethod
-    def of(cls, n: int, k: float) -> _Window:
+    def of(cls, count: int | np.int64, chance: float | np.float64) -> _Window:
+        n, k = int(count), float(chance)
         mean = n * k
         reach = _reach(mean * (1 - k), 1.0)
         first, last = max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach))
@@ -213,7 +216,6 @@ def _by_transform(
     values: FloatArray,
     counts: NDArray[np.int64],
     keep: FloatArray,
-    windows: list[_Window],
     noise: Noise,
     most_outcomes: int,
 ) -> KeptLaw:
@@ -228,7 +230,8 @@ def _by_transform(
     best, best_outcomes, listed = 0, math.inf, 1
     for apart in range(min(_MOST_LISTED, len(values) - 1) + 1):
         if apart:
-            listed *= len(windows[farthest_last[-apart]].probabilities)
+            last = farthest_last[-apart]
+            listed *= len(_Window.of(counts[last], keep[last]).probabilities)
         if listed > _MOST_LISTED_OUTCOMES:
             break
         near = farthest_last[: len(values) - apart]
@@ -241,7 +244,8 @@ def _by_transform(
     grid = _grid(values[near], counts[near], keep[near], step, noise)
     law = _transformed(grid, counts[near], keep[near])
     for index in np.setdiff1d(np.arange(len(values)), near):
-        law = windows[index].law(float(values[index])).combined_with(law)
+        window = _Window.of(counts[index], keep[index])
+        law = window.law(float(values[index])).combined_with(law)
     return law
 
 

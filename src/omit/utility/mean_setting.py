@@ -13,6 +13,10 @@ from omit._numeric import FloatArray, as_array
 from omit.mechanisms.noise import Noise
 from omit.mechanisms.noisy_quotient import NoisyQuotient
 
+# Beyond so many values, exponential bounds are on so many bins.
+_MANY_VALUES = 3000
+_BINS = 1000
+
 
 class NoExactMean(Exception):
     """There is no exact error within reach; the message says why."""
@@ -83,11 +87,41 @@ class MeanSetting:
         """What answers are clipped to, less the origin."""
         return self.quotient.limits
 
-    def log_moment(self, slopes: FloatArray) -> FloatArray:
-        """Return `ln E exp(Σ_v a_v Bin(n_v, k_v))` for each row of slopes a."""
+    def exact_log_moment(self, tilt: float, x: float) -> float:
+        """Return `ln E exp(tilt (S - x C))`, whatever number of values there are."""
         with np.errstate(divide="ignore"):
             out, within = np.log1p(-self.keep), np.log(self.keep)
-        return as_array((self.counts * np.logaddexp(out, within + slopes)).sum(axis=-1))
+        return float(self.counts @ np.logaddexp(out, within + tilt * (self.values - x)))
+
+    def log_moment(self, tilts: FloatArray, x: float | None = None) -> FloatArray:
+        """Return a bound on `ln E exp(tilt (S - x C))` for each tilt; without x, on that of C.
+
+        It is exact unless there are very many values; these are then moved to the ends of bins.
+        """
+        values, counts, keep = self._binned
+        steps = np.ones_like(values) if x is None else values - x
+        with np.errstate(divide="ignore"):
+            out, within = np.log1p(-keep), np.log(keep)
+        exponents = np.logaddexp(out, within + tilts[:, None] * steps)
+        return as_array((counts * exponents).sum(axis=1))
+
+    @cached_property
+    def _binned(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, counts and chances for exponential bounds.
+
+        `ln(1 - k + k e^(tv))` is convex in v, so it only grows if records are moved from within a
+        bin to its two ends and keep their mean.
+        """
+        chances = np.unique(self.keep)
+        if len(self.values) <= _MANY_VALUES or len(chances) > 1:
+            return self.values, self.counts.astype(np.float64), self.keep
+        ends = np.linspace(self.values[0], self.values[-1], _BINS + 1)
+        position = (self.values - ends[0]) / (ends[1] - ends[0])
+        left = np.minimum(position.astype(np.int64), _BINS - 1)
+        share = position - left
+        counts = np.bincount(left, self.counts * (1 - share), minlength=_BINS + 1)
+        counts += np.bincount(left + 1, self.counts * share, minlength=_BINS + 1)
+        return as_array(ends), as_array(counts), np.full(_BINS + 1, chances[0])
 
     def count_below(self, limit: float) -> float:
         """Return a bound on the probability that the noisy count is below a limit (Chernoff)."""
@@ -95,8 +129,7 @@ class MeanSetting:
         if noise is None:
             raise NoExactMean("the number of records left is random and has no noise")
         tilts = _tilts(noise)
-        slopes = -tilts[:, None] * np.ones_like(self.values)
-        logs = tilts * limit + log_moment_of(noise, tilts) + self.log_moment(slopes)
+        logs = tilts * limit + log_moment_of(noise, tilts) + self.log_moment(-tilts)
         return float(np.exp(min(logs.min(), 0.0)))
 
     @cached_property
@@ -113,8 +146,7 @@ class MeanSetting:
         """Return a bound on the probability that the noisy count is above a limit."""
         assert self.quotient.count is not None
         tilts = _tilts(self.quotient.count, float(1 / max(self.size, 1.0)))
-        slopes = tilts[:, None] * np.ones_like(self.values)
-        logs = log_moment_of(self.quotient.count, tilts) + self.log_moment(slopes) - tilts * limit
+        logs = log_moment_of(self.quotient.count, tilts) + self.log_moment(tilts) - tilts * limit
         return float(np.exp(min(logs.min(), 0.0)))
 
     def mean_above(self, t: float) -> tuple[float, float]:
@@ -133,9 +165,8 @@ class MeanSetting:
         assert count is not None
         widest = max(total.scale, abs(t) * count.scale)
         tilts = _tilts(Noise(total.kind, widest), 1 / max(self.largest_step(t), widest))
-        slopes = sign * tilts[:, None] * (self.values - t)
         logs = log_moment_of(total, tilts) + log_moment_of(count, tilts * abs(t))
-        logs = logs + self.log_moment(slopes)
+        logs = logs + self.log_moment(sign * tilts, t)
         best = int(np.argmin(logs))
         return float(np.exp(min(logs[best], 0.0))), float(tilts[best])
 

@@ -16,7 +16,7 @@ Below, the scale of the noise is 1, and `z = x + iy`.
 
 *Gaussian*: `∫ |f(x + iy)| dx = e^(y²/2)`, and with the upper tail `T = 1 - F`
 
-    |F(x + iy)| <= 1 + κ(y),   κ(y) = e^(y²/2) T(3/(2y)),   0 < y <= 0.85.
+    \|F(x + iy)\| <= 1 + κ(y),   κ(y) = e^(y²/2) T(3/(2y)),   0 < y <= 0.85.
 
 Proof. `|T(x + iy)| <= e^(y²/2) T(x)`, which is the claim for `x >= X = 3/(2y)`. Up to `X` the
 modulus of `F(x + iy)` increases with `x`: since `f(t + iy) = f(t) e^(y²/2) e^(-ity)`, half the
