@@ -223,8 +223,8 @@ def _(
         raise InvalidInput("The mean needs a column of numbers with declared bounds.")
     if column.distinct > _MOST_VALUES:
         raise InvalidInput(
-            f"{column.name} has {column.distinct:,} different values, and errors of means are known "
-            f"for {_MOST_VALUES:,} at most; round the values first."
+            f"{column.name} has {column.distinct:,} different values, and errors of means "
+            f"are known for {_MOST_VALUES:,} at most; round the values first."
         )
     per_unit = per_cent(truth)
     keep = _keep(omission, column)
