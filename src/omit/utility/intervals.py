@@ -61,12 +61,10 @@ def normal_interval(values: FloatArray) -> Interval:
     return _around(values, NORMAL)
 
 
-def mean_interval(values: FloatArray, planned_looks: int = 1) -> Interval:
-    """Return the mean with Student's interval, which holds at all of so many looks together.
+def mean_interval(values: FloatArray) -> Interval:
+    """Return the mean with Student's interval, which takes the mean of the values to be normal.
 
-    It takes the mean of so many values to be nearly normal; where one may stop at several looks,
-    the error probability is divided among them (Bonferroni). Missing values are left out; without
-    any value, nothing is known.
+    Missing values are left out; without any value, nothing is known.
 
     Examples
     --------
@@ -76,7 +74,7 @@ def mean_interval(values: FloatArray, planned_looks: int = 1) -> Interval:
     from scipy.special import stdtrit
 
     present = values[~np.isnan(values)]
-    quantile = float(stdtrit(max(len(present) - 1, 1), 1 - MISSED / 2 / planned_looks))
+    quantile = float(stdtrit(max(len(present) - 1, 1), 1 - MISSED / 2))
     return _around(present, quantile)
 
 
@@ -91,7 +89,7 @@ def _around(values: FloatArray, quantile: float) -> Interval:
     return Interval(value, value - margin, value + margin)
 
 
-def bernstein_interval(values: FloatArray, width: float, planned_looks: int = 1) -> Interval:
+def bernstein_interval(values: FloatArray, width: float) -> Interval:
     """Return the mean of bounded values with an interval that holds whatever is rare.
 
     For `n` independent values of one distribution on an interval of this width, sample variance
@@ -108,8 +106,6 @@ def bernstein_interval(values: FloatArray, width: float, planned_looks: int = 1)
         Independent runs.
     width : float
         By how much two runs can differ at most; known beforehand, not taken from the runs.
-    planned_looks : int
-        At how many looks together the interval must hold (Bonferroni).
 
     References
     ----------
@@ -122,10 +118,10 @@ def bernstein_interval(values: FloatArray, width: float, planned_looks: int = 1)
     Interval(value=0.0, low=-0.010..., high=0.010...)
     """
     present = values[~np.isnan(values)]
-    found = _around(present, math.sqrt(2 * math.log(4 * planned_looks / MISSED)))
+    found = _around(present, math.sqrt(2 * math.log(4 / MISSED)))
     if len(present) < 2:
         return found
-    margin = 7 * width * math.log(4 * planned_looks / MISSED) / (3 * (len(present) - 1))
+    margin = 7 * width * math.log(4 / MISSED) / (3 * (len(present) - 1))
     return Interval(found.value, found.low - margin, found.high + margin)
 
 
