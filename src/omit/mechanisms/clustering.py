@@ -4,8 +4,8 @@ A clustering places `k` centres among points. It knows nothing of omissions: it 
 records are left. What is the same for all runs at one guarantee is prepared once; a run then needs
 only the records that are left and random numbers.
 
-*To add a clustering*, derive from `Clustering` and write `prepare`, which returns an object with the
-three methods of `PreparedClustering`; it can then be compared by simulation at once.
+*To add a clustering*, derive from `Clustering` and write `prepare`, which returns an object with
+the three methods of `PreparedClustering`; it can then be compared by simulation at once.
 """
 
 from __future__ import annotations
