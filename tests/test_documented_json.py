@@ -73,7 +73,7 @@ def test_every_key_is_documented(
     assert set(_keys(content)) - SECTIONS[section] - EVERYWHERE == set()
 
 
-def test_one_run_has_no_upper_end_and_its_json_no_infinity(
+def test_the_interval_of_one_run_is_in_the_json_without_infinity(
     omit_command: Callable[[str], Run],
 ) -> None:
     run = omit_command(
@@ -81,4 +81,5 @@ def test_one_run_has_no_upper_end_and_its_json_no_infinity(
         "--json"
     )
     content = json.loads(run.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert (content["low"], content["high"]) == (0.0, None)
+    # Distances are bounded by the declared box, so even one run says something.
+    assert 0.0 <= content["low"] < content["high"]

@@ -220,7 +220,7 @@ def test_every_noise_that_is_offered_exists() -> None:
     from omit import NoisyMean, NoisyMode
 
     for noise in choosing.NOISES["mean"]:
-        NoisyMean(noise=noise)  # type: ignore[arg-type]
+        NoisyMean(noise.removesuffix("-published"))  # type: ignore[arg-type]
     for noise in choosing.NOISES["mode"]:
         NoisyMode(noise=noise)  # type: ignore[arg-type]
     assert set(choosing.NOISES) == set(choosing.STATISTICS)

@@ -128,7 +128,7 @@ def test_an_encrypted_address_without_certificates_is_a_sentence(
     tmp_path: Path, address: str
 ) -> None:
     with pytest.raises(InvalidInput, match="needs certificates"):
-        run_study(matrix_mean.grid(size=[2]), tmp_path / "store", address)
+        run_study(CELLS, tmp_path / "store", address)
     assert not (tmp_path / "store").exists()
 
 

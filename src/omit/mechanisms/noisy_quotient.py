@@ -69,7 +69,7 @@ class NoisyQuotient:
     --------
     >>> quotient = NoisyQuotient(Noise("laplace", 250.0), Noise("laplace", 2.0), (0.0, 125.0))
     >>> float(quotient.distances(4000.0, 100, 40.0)[()].round(6))
-    2.529849
+    2.696747
     """
 
     total: Noise

@@ -155,7 +155,7 @@ class PoissonSampling(_UniformSampling):
     --------
     >>> from omit import Guarantee
     >>> print(PoissonSampling(rate=0.1).amplify(Guarantee(1.0, 1e-6)))
-    (0.1585650788, 1e-07)-DP under add-remove
+    (0.1585650788, 1.000000001e-07)-DP under add-remove
     >>> PoissonSampling(rate=0.1).calibrate(Guarantee(1.0))
     Guarantee(epsilon=2.900477097889..., delta=0.0, neighbours='add-remove')
     """
