@@ -153,6 +153,34 @@ def test_laplace_noise_loses_a_little_at_the_float_below_its_own_epsilon(scale: 
         ).delta.tolist() == [0.0]
 
 
+def test_discrete_noise_is_a_bound_and_not_exact_where_its_tail_is_cut_off() -> None:
+    """The least likely noise that is a float stands for all that is less likely."""
+    law = Distribution([0, 1], [0.0154917627826419, 0.9845082372173581])
+    curve = sum_curve(law, 2, [1.8, 700.0], noise=DiscreteGaussian(0.1014640687793196))
+    with mpmath.workdps(900):
+        weights = {
+            k: mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * mpmath.mpf(0.1014640687793196) ** 2))
+            for k in range(-9, 10)
+        }
+        total = mpmath.fsum(weights.values())
+        p = [mpmath.mpf(float(each)) for each in law.probabilities]
+        answers = {
+            a: mpmath.fsum(p[s] * weights.get(a - s, 0) / total for s in (0, 1))
+            for a in range(-8, 9)
+        }
+        for place, epsilon in enumerate(curve.epsilon):
+            grow = mpmath.exp(mpmath.mpf(float(epsilon)))
+            truth = max(
+                mpmath.fsum(
+                    max(mpmath.mpf(0), answers.get(a - v, 0) - grow * answers.get(a - w, 0))
+                    for a in range(-6, 7)
+                )
+                for v, w in ((1, 0), (0, 1))
+            )
+            assert curve.lower[place] <= truth <= curve.delta[place]
+    assert curve.method == "upper bound"
+
+
 def test_extreme_epsilons_are_answered() -> None:
     for kind in KINDS:
         noise = added_noise(kind, 1.0)  # type: ignore[arg-type]

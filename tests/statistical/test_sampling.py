@@ -93,6 +93,27 @@ def test_draws_with_replacement_are_exact_at_every_epsilon(size: int, p: float) 
             assert secret.lower[place] <= public.delta[place]
 
 
+def test_no_sample_has_a_delta_of_zero_because_it_is_small() -> None:
+    # With ten thousand fair coins among the others, delta is about e^-1000.
+    curves = (
+        WithoutReplacement(10**4).curve(2 * 10**4, 0.5, [0.0, 1.0], known=10**3),
+        Poisson(0.5).curve(2 * 10**4, 0.5, [0.0, 1.0]),
+        WithoutReplacement(10**4).curve(2 * 10**4, 0.5, [0.0, 1.0]),
+    )
+    for curve in curves:
+        assert 0 < curve.delta[1] < 1e-300
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-3, 1.0])
+def test_a_secret_sample_is_answered_at_any_epsilon(rate: float) -> None:
+    curve = Poisson(rate).secret_curve(20, 0.3, [1.0, 700.0, 1e300])
+    assert curve.method == "exact"
+    # If the entry is drawn and all others are and have the property, it is known to have it. If all
+    # are surely drawn and none has it, the entry is known not to, which is more probable.
+    known = rate**20 * 0.3**19 if rate < 1 else 0.7**19
+    assert curve.delta[2] == pytest.approx(known, rel=1e-6)
+
+
 def test_with_replacement_is_estimated_where_it_cannot_be_listed() -> None:
     # The same draw by both routes: 25 draws can be listed, if that is allowed to take long.
     epsilon = [0.1, 0.5]

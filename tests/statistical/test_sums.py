@@ -181,6 +181,15 @@ def test_a_law_of_many_small_convex_bends_is_not_log_concave() -> None:
     assert Distribution(places, bump / bump.sum()).is_log_concave
 
 
+def test_a_sum_whose_delta_is_too_small_for_a_float_has_not_zero() -> None:
+    for law in (Distribution([0, 1], [0.5, 0.5]), Distribution([0, 1, 3], [0.5, 0.3, 0.2])):
+        for n in (3_000, 30_000):
+            curve = sum_curve(law, n, [5.0, 50.0, 800.0])
+            assert (curve.delta > 0).all()
+            assert (curve.delta < 1e-300).all()
+            assert (curve.lower <= 1e-320).all()
+
+
 def test_values_are_moved_to_a_lattice_within_rounding_only() -> None:
     tenths = Distribution([0.1, 0.2, 0.3, 3 * 0.1 + 0.1], [0.25] * 4)
     assert tenths.points.tolist() == [0, 1, 2, 3]

@@ -37,6 +37,7 @@ from omit.statistical.sum_law import SumLaw
 _DEEPEST = 760.0
 # Of e to that power, whose exponent has been rounded three times.
 _DEEPEST_ROUNDING = 5e-13
+_SMALLEST_WEIGHT = 1e-300
 _UNIT = 2.0**-53
 _LARGEST_GRID = 2**21
 _USUAL_GRID = 2**17
@@ -47,7 +48,8 @@ _LARGEST_SCALE = 1e9
 _SMALLEST_SCALE = 1e-3
 _MOST_NOISE_VALUES = 10**7
 # Epsilons at which bounds whose errors grow are taken besides those that are asked for.
-_LADDER = np.concatenate([[0.0], 2.0 ** np.arange(-8, 5, 0.5)])
+_LADDER = np.concatenate([[0.0], 2.0 ** np.arange(-8, 5)])
+_SMALL_ERROR = 1e-2
 KINDS = ("laplace", "gaussian", "discrete-gaussian")
 
 
@@ -84,8 +86,11 @@ class DiscreteGaussian:
         with np.errstate(over="ignore"):
             weights = np.exp(-0.5 * np.square(places / self.scale))
         weights /= weights.sum()
-        kept = weights > 0
-        return Part(places[kept] - places[kept][0], weights[kept], 1, _DEEPEST_ROUNDING)
+        # Smaller ones have too few digits as floats.
+        kept = weights > _SMALLEST_WEIGHT
+        missing = math.log(2 * len(weights) * _SMALLEST_WEIGHT)
+        places = places[kept] - places[kept][0]
+        return Part(places, weights[kept], 1, _DEEPEST_ROUNDING, missing)
 
 
 AddedNoise: TypeAlias = Noise | DiscreteGaussian
@@ -220,6 +225,9 @@ def trapezoid(
     With `every`, the envelope over all shifts up to `shift` is taken. Errors are multiplied by
     `e^epsilon`, so that bounds at smaller epsilons may be closer; these are asked for, too.
     """
+    value, wrong = _by_trapezoid(law, shift, step, noise, epsilon, every)
+    if (wrong <= _SMALL_ERROR * value).all():
+        return value - wrong, value + wrong
     ladder = np.unique(np.concatenate([epsilon, _LADDER[epsilon[-1] > _LADDER]]))
     value, wrong = _by_trapezoid(law, shift, step, noise, ladder, every)
     high = np.minimum.accumulate(np.minimum(value + wrong, 1.0))

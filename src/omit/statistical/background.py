@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import SMALLEST_POSITIVE, FloatArray
+from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.binomial import RELATIVE_ERROR, log_pmf, one_less, one_more
 from omit.statistical.distribution import Distribution, checked_entries, property_probability
@@ -33,6 +33,7 @@ from omit.statistical.guarantee import (
     at_least,
     at_most,
     bounded_curve,
+    share_of,
 )
 from omit.statistical.property import describe
 from omit.statistical.sums import sum_curve_of_groups
@@ -173,12 +174,10 @@ def averaged_curve(
     only_a_bound: bool = False,
 ) -> PrivacyCurve:
     """Return the curve between bounds, times a share, from binomial probabilities."""
-    # A product that is too small for a float is not zero.
-    most = np.where(high > 0, np.maximum(share * high, SMALLEST_POSITIVE), 0.0)
     return bounded_curve(
         epsilon,
         at_least(share * low, RELATIVE_ERROR),
-        at_most(most, RELATIVE_ERROR),
+        at_most(share_of(share, high), RELATIVE_ERROR),
         assumption,
         only_a_bound=only_a_bound,
     )
@@ -231,7 +230,7 @@ def expected_delta(
     exact_here = nodes[at] == np.arange(len(unknown))
     following = np.where(exact_here, at, np.minimum(at + 1, len(nodes) - 1))
     for node in range(len(nodes)):
-        upper += at_most(float(weights[at == node].sum()) * deltas[node])
+        upper += share_of(float(weights[at == node].sum()), deltas[node])
         lower += float(weights[following == node].sum()) * deltas[node]
     return lower, upper
 

@@ -55,7 +55,7 @@ def mixture_delta(
             (highs, A + wrong, -_FEW_UNITS),
         ):
             some = weight > 0
-            inner = np.where(some, np.log(B / np.where(some, weight, B)), 0.0)
+            inner = np.where(some, np.log(B) - np.log(np.where(some, weight, B)), 0.0)
             inner += slack * (1 + inner)
             value = weight * divergence(trials, p, np.maximum(inner, 0.0))
             # A product that is too small for a float is not zero; lower bounds are rounded down.

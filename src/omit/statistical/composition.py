@@ -25,7 +25,13 @@ from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.composition_engine import MOST_STATES, CompositionEngine
 from omit.statistical.draws import CONFIDENCE, count_draws, draws, empirical_interval
-from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
+from omit.statistical.guarantee import (
+    Pair,
+    PrivacyCurve,
+    ascending_epsilons,
+    bounded_curve,
+    share_of,
+)
 from omit.statistical.hockey import divergence_bounds
 from omit.statistical.score_queries import Analyst, Entries, ScoreQuery, ask
 
@@ -102,7 +108,7 @@ def composition_bound(
     for group in groups:
         total = np.zeros(len(epsilons))
         for place, size in enumerate(blocks):
-            total += size / entries.n * engine.expected(group, place)
+            total += share_of(size / entries.n, engine.expected(group, place))
         totals.append(total)
     return _upper_bound(epsilons, engine.rounded_up(np.max(totals, axis=0)), assumption)
 
@@ -142,7 +148,7 @@ def worst_of_class(
                 raise InvalidInput("There are too many ways to draw a block from these groups.")
             for drawn, weight in draws(others, size - 1):
                 curves = [engine.delta(query, drawn) for query in queries]
-                total += size / entries.n * weight * np.max(curves, axis=0)
+                total += share_of(size / entries.n * weight, np.max(curves, axis=0))
         totals.append(total)
     return _upper_bound(
         epsilons,

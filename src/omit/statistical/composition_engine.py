@@ -12,7 +12,7 @@ from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.statistical.distribution import Distribution
 from omit.statistical.draws import count_draws, draws
-from omit.statistical.guarantee import at_most
+from omit.statistical.guarantee import at_most, share_of
 from omit.statistical.hockey import Bounds
 from omit.statistical.lattice import Part, lattice_sum
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery
@@ -151,11 +151,12 @@ class CompositionEngine:
             for drawn, weight in draws(left, size):
                 self._additions += 1
                 if block == place:
-                    total = total + at_most(weight * self.delta(query, drawn))
+                    total = total + share_of(weight, self.delta(query, drawn))
                     continue
                 rest = [a - b for a, b in zip(left, drawn, strict=True)]
                 for answer, chance in self._answers(query, drawn):
-                    total = total + weight * chance * beyond(block + 1, rest, (*answers, answer))
+                    further = beyond(block + 1, rest, (*answers, answer))
+                    total = total + share_of(weight * chance, further)
             return total
 
         return beyond(0, self.others(critical), ())

@@ -14,7 +14,7 @@ import numpy as np
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.statistical.guarantee import at_most
+from omit.statistical.guarantee import share_of
 
 _MOST_COMPOSITIONS = 5_000
 CONFIDENCE = 0.99
@@ -39,7 +39,7 @@ def expected_over_draws(
         for composition, weight in draws(sizes, drawn):
             below, above = delta(composition)
             low += weight * below
-            high += at_most(weight * above)
+            high += share_of(weight, above)
         return low, high, True
     if rng is None:
         raise InvalidInput(

@@ -204,6 +204,18 @@ def at_least(value: FloatArray, relative: float = 0.0) -> FloatArray:
     return np.maximum(value * (1 - relative) - SMALLEST_POSITIVE, 0.0)
 
 
+def share_of(share: float, delta: FloatArray) -> FloatArray:
+    """Return a product, rounded up, that is zero only if one of its factors is.
+
+    Examples
+    --------
+    >>> share_of(0.25, np.array([0.0, 5e-324, 0.5]))
+    array([0.00e+000, 9.88e-324, 1.25e-001])
+    """
+    some = (delta > 0) & (share > 0)
+    return at_most(np.where(some, np.maximum(share * delta, SMALLEST_POSITIVE), 0.0), 2.0**-52)
+
+
 def agree(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
     """Tell where bounds are so close that either may be called exact.
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
 from omit.statistical.guarantee import at_least, at_most
 
 # Of a float that is far from infinite.
@@ -83,14 +83,17 @@ def divergence_bounds(first: Bounds, second: Bounds, epsilon: FloatArray) -> Bou
     >>> divergence_bounds(half, even, np.array([0.0, 1.0]))[1].round(12)
     array([0.3, 0. ])
     """
-    low = _positive_parts(first[0], second[1], epsilon)
-    high = _positive_parts(first[1], second[0], epsilon)
-    return at_least(low, _SUM_ERROR), at_most(high, _SUM_ERROR)
+    low, lost = _positive_parts(first[0], second[1], epsilon)
+    high, more = _positive_parts(first[1], second[0], epsilon)
+    return at_least(np.maximum(low - lost, 0.0), _SUM_ERROR), at_most(high + more, _SUM_ERROR)
 
 
-def _positive_parts(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
-    """Return `sum max(0, e^first - e^(epsilon + second))` for ascending epsilons."""
-    result = np.zeros(len(epsilon))
+def _positive_parts(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> Bounds:
+    """Return `sum max(0, e^first - e^(epsilon + second))` for ascending epsilons.
+
+    And what may be lost of it below floats: one of the smallest for every positive term.
+    """
+    result, lost = np.zeros(len(epsilon)), np.zeros(len(epsilon))
     possible = first > second
     first, second = first[possible], second[possible]
     ratio, mass = first - second, np.exp(first)
@@ -100,9 +103,10 @@ def _positive_parts(first: FloatArray, second: FloatArray, epsilon: FloatArray) 
         if 4 * np.count_nonzero(positive) < 3 * len(positive):
             ratio, mass, positive = ratio[positive], mass[positive], positive[positive]
         result[place] = (mass * -np.expm1(np.minimum(each - ratio, 0.0))).sum()
+        lost[place] = np.count_nonzero(positive) * SMALLEST_POSITIVE
         if not len(ratio):
             break
-    return result
+    return result, lost
 
 
 def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> FloatArray:

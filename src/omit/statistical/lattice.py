@@ -57,13 +57,15 @@ _LOST = 1e-290
 class Part:
     """`count` independent entries with the same distribution over whole numbers from 0.
 
-    `doubt` is by how much each probability may be wrong, relative to it, beyond one rounding.
+    `doubt` is by how much each probability may be wrong, relative to it, beyond one rounding, and
+    `missing` the logarithm of what all other numbers have together, at most.
     """
 
     points: NDArray[np.int64]
     probabilities: FloatArray
     count: int
     doubt: float = 0.0
+    missing: float = -math.inf
 
     @cached_property
     def centre(self) -> Fraction:
@@ -100,6 +102,8 @@ class LatticeSum:
         By how much `log_moment` may be wrong: rounding, as often as there are entries.
     top
         The largest possible sum; the smallest is 0.
+    possible
+        Which of the numbers are sums at all, where that is known.
     """
 
     start: int
@@ -112,6 +116,7 @@ class LatticeSum:
     outside: float
     log_moment_error: float
     top: int
+    possible: NDArray[np.bool_] | None = None
 
     @property
     def is_convolved(self) -> bool:
@@ -141,9 +146,12 @@ def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
     known = (tilt, moments.origin, moments.log_moment)
     if top < _FEW_VALUES:
         mass, relative = _convolved(moments.parts)
+        possible = _possible_sums(parts)
         # What is lost in one of the products reaches every sum it is part of.
-        lost = _LOST if mass.min() < _LOST else 0.0
-        return LatticeSum(0, mass, *known, relative, lost, 0.0, moments.log_moment_error, top)
+        lost = _LOST if mass[possible].min() < _LOST else 0.0
+        return LatticeSum(
+            0, mass, *known, relative, lost, 0.0, moments.log_moment_error, top, possible
+        )
     from scipy.fft import irfft, next_fast_len
 
     reach = max(float(part.points[-1] - part.points[0]) for part in parts)
@@ -288,6 +296,22 @@ def _convolved(parts: Sequence[tuple[Part, FloatArray]]) -> tuple[FloatArray, fl
                 power = np.convolve(power, power)
     # Errors multiply, which for small ones is little more than adding them.
     return total, 1.01 * wrong
+
+
+def _possible_sums(parts: Sequence[Part]) -> NDArray[np.bool_]:
+    """Return which numbers are sums of entries that can be."""
+    total = np.ones(1)
+    for part in parts:
+        power = np.zeros(int(part.points[-1]) + 1)
+        power[part.points] = 1.0
+        left = part.count
+        while left:
+            if left % 2:
+                total = np.minimum(np.convolve(total, power), 1.0)
+            left //= 2
+            if left:
+                power = np.minimum(np.convolve(power, power), 1.0)
+    return total > 0
 
 
 def _characteristic(

@@ -34,6 +34,7 @@ from omit.statistical.guarantee import (
     ascending_epsilons,
     at_most,
     bounded_curve,
+    share_of,
 )
 from omit.statistical.property import describe, property_curve
 from omit.statistical.symmetry import Query, require_symmetric
@@ -189,7 +190,7 @@ class Partition:
         """Return the average of the blocks' deltas by their sizes, rounded up."""
         total = np.zeros(len(deltas[0]))
         for size, delta in zip(self.sizes, deltas, strict=True):
-            total += at_most(size / self.n * delta)
+            total += share_of(size / self.n, delta)
         return np.minimum(at_most(total, (len(deltas) + 4) * 2.0**-52), 1.0)
 
     def property_exact(self, p: float, epsilon: ArrayLike) -> PrivacyCurve:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.statistical.background import (
     averaged_curve,
@@ -38,7 +38,7 @@ from omit.statistical.binomial import log_pmf
 from omit.statistical.binomial_mixture import left_out_delta, mixture_delta
 from omit.statistical.distribution import checked_entries, property_probability
 from omit.statistical.draws import empirical_interval
-from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, at_most
+from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, share_of
 from omit.statistical.hockey import Bounds, divergence_bounds
 from omit.statistical.property import describe
 from omit.statistical.repeated_draws import (
@@ -53,6 +53,7 @@ from omit.statistical.template import Template
 _MOST_TEMPLATES = 10**6
 _LITTLE_WORK, _MOST_WORK = 10**7, 5 * 10**7
 _MOST_ROWS, _MOST_CELLS = 4_096, 10**6
+_MANY_DRAWS = 10_000
 # Draws with replacement that are simulated, times the runs.
 _MOST_DRAWS = 10**8
 # What is left out where there are too many counts, as a logarithm: more where these are wide.
@@ -252,7 +253,7 @@ class WithReplacement(SamplingTechnique):
             for own, profile, weight in profiles(n, self.size):
                 least, most = repeated_delta(own, profile, p, epsilons)
                 low += weight * least
-                high += at_most(weight * most)
+                high += share_of(weight, most)
             return averaged_curve(epsilons, low, high, text)
         if rng is None:
             raise InvalidInput(
@@ -266,14 +267,18 @@ class WithReplacement(SamplingTechnique):
             )
         # Of a large database the share of one entry is lost beside 1.
         drawn = -math.expm1(self.size * math.log1p(-1 / n)) if n > 1 else 1.0
-        draws = []
+        draws, known_draws = [], {}
         for _ in range(runs):
             own = positive_binomial(self.size, 1 / n, rng)
             # Draws of known entries change nothing but how many others are drawn.
             left = int(rng.binomial(self.size - own, others / (n - 1))) if n > 1 else 0
             places = rng.integers(others, size=left) if others else np.zeros(0, int)
             times = np.unique(places, return_counts=True)[1]
-            draws.append(repeated_delta(own, Counter(times.tolist()), p, epsilons))
+            profile = Counter(times.tolist())
+            key = own, tuple(sorted(profile.items()))
+            if key not in known_draws:
+                known_draws[key] = repeated_delta(own, profile, p, epsilons)
+            draws.append(known_draws[key])
         low, _ = empirical_interval(np.array([least for least, _ in draws]))
         _, high = empirical_interval(np.array([most for _, most in draws]))
         return estimated_curve(epsilons, low, high, text, share=drawn)
@@ -343,8 +348,7 @@ def _mixture(size: int, n: int, ones: NDArray[np.int64], log: FloatArray) -> Bou
     rows = max(1, min(_MOST_ROWS, _MOST_CELLS // (size + 1)))
     for begin in range(0, len(ones), rows):
         part = slice(begin, begin + rows)
-        table = np.array([_binomial_law(size, Fraction(each, n)) for each in ones[part].tolist()])
-        table += log[part, None]
+        table = _binomial_laws(size, n, ones[part]) + log[part, None]
         largest = np.maximum(table.max(axis=0), -1e300)
         with np.errstate(divide="ignore"):
             law = np.logaddexp(law, largest + np.log(np.exp(table - largest).sum(axis=0)))
@@ -353,9 +357,21 @@ def _mixture(size: int, n: int, ones: NDArray[np.int64], log: FloatArray) -> Bou
     return law - wrong, law + wrong
 
 
-def _binomial_law(trials: int, share: Fraction) -> FloatArray:
+def _binomial_laws(size: int, n: int, ones: NDArray[np.int64]) -> FloatArray:
+    """Return, for every number of ones among `n`, logarithms of how many of `size` draws are."""
+    from scipy.special import xlogy
+
+    drawn = np.arange(size + 1, dtype=np.int64)
+    if size > _MANY_DRAWS:
+        shares = [Fraction(each, n) for each in ones.tolist()]
+        return np.array([_binomial_law(drawn, share) for share in shares])
+    # Of fewer draws, logarithms of the binomial coefficients are small enough to keep digits.
+    ways = log_pmf(drawn, size, 0.5) + size * math.log(2)
+    share = (ones / n)[:, None], ((n - ones) / n)[:, None]
+    return as_array(ways + xlogy(drawn, share[0]) + xlogy(size - drawn, share[1]))
+
+
+def _binomial_law(drawn: NDArray[np.int64], share: Fraction) -> FloatArray:
     if share in (0, 1):
-        law = np.full(trials + 1, -np.inf)
-        law[trials if share else 0] = 0.0
-        return law
-    return log_pmf(np.arange(trials + 1, dtype=np.int64), trials, share)
+        return np.where(drawn == (drawn[-1] if share else 0), 0.0, -np.inf)
+    return log_pmf(drawn, int(drawn[-1]), share)

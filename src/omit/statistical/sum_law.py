@@ -61,6 +61,14 @@ class SumLaw:
             self.low - by, self.high + by, self.below + by, self.above + by, self.complete
         )
 
+    def missing(self, log: float) -> SumLaw:
+        """The law if somewhere there may be as much more as this logarithm says."""
+        if log == -math.inf:
+            return self
+        high = np.minimum(np.logaddexp(self.high, log), 0.0)
+        below, above = float(np.logaddexp(self.below, log)), float(np.logaddexp(self.above, log))
+        return SumLaw(self.low, high, below, above, self.complete)
+
     def shifted(self, shift: int) -> tuple[Bounds, Bounds]:
         """Return bounds on the laws of the sum plus `shift` and of the sum, over the same numbers.
 
@@ -104,6 +112,7 @@ def sum_laws(
     (array([1., 4., 6., 4., 1.]), -inf, -inf)
     """
     parts = [part for part in parts if part.count > 0]
+    missing = float(np.logaddexp.reduce([part.missing + math.log(part.count) for part in parts]))
     middle = lattice_sum(parts)
     enough = middle.is_convolved and middle.point_error == 0
     walks = [] if enough else [_Walk(parts, middle.is_convolved, each) for each in (1, -1)]
@@ -114,7 +123,7 @@ def sum_laws(
         for walk in walks:
             pieces += [_Piece.of(each) for each in walk.until(depth, shift)]
         complete = all(walk.has_ended for walk in walks)
-        yield _joined(pieces, details, complete)
+        yield _joined(pieces, details, complete).missing(missing)
 
 
 def _is_visible(parts: Sequence[Part], tilt: float) -> bool:
@@ -207,6 +216,8 @@ class _Piece:
         slack = tilted.log_moment_error + 8 * _UNIT * sizes
         most += tilted.log_moment - turned + slack
         least += tilted.log_moment - turned - slack
+        if tilted.possible is not None:
+            most[~tilted.possible] = -np.inf
         below = above = 0.0
         log_outside = math.log(tilted.outside) if tilted.outside > 0 else -math.inf
         # Beyond either end factors are no larger than there.
