@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from omit.errors import InvalidInput, Unattainable
+from omit.mechanisms.gaussian import gaussian_delta
 from omit.statistical.guarantee import StatisticalGuarantee
 from omit.statistical.partition import Partition
 from omit.statistical.planner import (
@@ -152,3 +153,20 @@ def test_the_paper_s_formula_is_a_sufficient_condition() -> None:
 def test_bad_plans_are_refused(attempt) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidInput):
         attempt()
+
+
+def test_the_number_of_dp_queries_is_found_also_where_it_has_many_digits() -> None:
+    n, error, epsilon, delta = 10**12, 1e-4, 5.0, 1e-9
+    found = exact_dp_queries(n, error, epsilon, delta)
+    assert found > 10**15
+    assert gaussian_delta(error, math.sqrt(found) / n, epsilon) <= delta
+    more = found + found // 10**9
+    assert gaussian_delta(error, math.sqrt(more) / n, epsilon) > delta
+
+
+def test_plans_beyond_all_use_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="at most 20,000"):
+        plan(10**12, 10**9, 0.1)
+    with pytest.raises(InvalidInput, match="protects nobody"):
+        plan(100, 2, 1e14)
+    assert most_queries(10**6, 1e5, 0.5) == 20_000

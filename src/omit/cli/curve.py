@@ -1,6 +1,5 @@
 """`omit curve`: delta for every epsilon, if only the distribution is known."""
 
-import json as json_format
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_UP
@@ -17,6 +16,7 @@ from omit.cli.curve_texts import (
     parse_technique,
 )
 from omit.cli.options import FigureFile, Json
+from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
 from omit.cli.statistical import WARNING, Size, print_table, seeded
 from omit.cli.writing import require_figure, write_figure
@@ -167,7 +167,7 @@ def sample(
     found = {"public": public} if secret is None else {"public": public, "secret": secret}
     if json:
         content = {f"sample_{name}": _as_json(each) for name, each in found.items()}
-        typer.echo(json_format.dumps({"command": "curve sample", **content}))
+        print_json({"command": "curve sample", **content})
         return
     rows = [
         [show_number(e, ROUND_UP), *(_show_delta(each, place) for each in found.values())]
@@ -227,7 +227,7 @@ def _answer(question: _Question, shown_at: Any, figure_at: Any, output: Path, js
         shown = question.evaluate(shown_at)
     command = f"curve {question.command}"
     if json:
-        typer.echo(json_format.dumps({"command": command, **_as_json(shown)}))
+        print_json({"command": command, **_as_json(shown)})
     else:
         _show(f"omit {command}: {question.title}", shown)
     if figure_at is None:

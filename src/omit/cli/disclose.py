@@ -1,12 +1,12 @@
 """`omit disclose`: what disclosure control guarantees and costs on a table."""
 
-import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from omit.cli.options import Json, Source, TableName
+from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
 from omit.cli.writing import require_writable
 from omit.report.files import write_whole
@@ -128,7 +128,7 @@ def disclose(
             advance=advance,
         )
     if json:
-        typer.echo(json_format.dumps(assessment.to_json(), allow_nan=False))
+        print_json(assessment.to_json())
     else:
         _show(assessment)
     if file is not None:

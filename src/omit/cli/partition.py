@@ -1,6 +1,5 @@
 """`omit partition`: queries on secret random blocks, planned and answered."""
 
-import json as json_format
 from collections.abc import Sequence
 from decimal import ROUND_UP
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ import typer
 from omit._decimals import rounded_up, show_number
 from omit.cli.bounds import numbers, pair_of_numbers
 from omit.cli.options import Json
+from omit.cli.printing import print_json
 from omit.cli.statistical import WARNING, Size, print_table, seeded
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def plan_(
         same_property=same_property,
     )
     if json:
-        typer.echo(json_format.dumps(_plan_as_json(found), allow_nan=False))
+        print_json(_plan_as_json(found))
         return
     _show_plan(found)
 
@@ -135,7 +135,7 @@ def answer(
         "statistical_guarantee": None if promise is None else str(promise),
         "private": _is_promised(promise),
     }
-    typer.echo(json_format.dumps(content))
+    print_json(content)
 
 
 def _records(source: str, column: str, bounds: str | None) -> "tuple[str, FloatArray]":

@@ -29,6 +29,8 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     from rich.console import Console
     from rich.table import Table
 
+    from omit.cli.printing import print_table as print_whole_table
+
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(title, style="bold")
     table = Table(box=None, padding=(0, 2), show_edge=False)
@@ -36,4 +38,4 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
         table.add_column(heading, justify="left" if place == 0 else "right")
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    print_whole_table(console, table)

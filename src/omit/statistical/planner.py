@@ -24,6 +24,9 @@ from omit.statistical.partition import Partition, each_probability
 
 # Rounding may not cost a query that fits exactly.
 _EDGE = 1e-9
+# Beyond, planning takes minutes.
+MOST_QUERIES = 20_000
+_LARGEST_EPSILON = 1e6
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,12 @@ def plan(
     63
     """
     epsilon = _validate.epsilon(epsilon)
-    count = _validate.positive_integer("queries", queries)
+    if epsilon > _LARGEST_EPSILON:
+        raise InvalidInput(
+            f"Expected epsilon={epsilon:g} to be at most {_LARGEST_EPSILON:,.0f}: a larger one "
+            "protects nobody."
+        )
+    count = _validate.positive_integer("queries", queries, most=MOST_QUERIES)
     chances = each_probability(p, count)
     if importance is not None and len(importance) != count:
         raise InvalidInput(
@@ -229,16 +237,28 @@ def exact_dp_queries(n: int, standard_error: float, epsilon: float, delta: float
     """
     scale = gaussian_scale(Guarantee(epsilon, delta, REPLACE), 1.0)
     count = math.floor((n * standard_error / scale) ** 2 * (1 + _EDGE))
-    # The inverse is rounded to the safe side; the curve itself decides at the edge.
-    while gaussian_delta(standard_error, math.sqrt(count + 1) / n, epsilon) <= delta:
-        count += 1
-    while count and gaussian_delta(standard_error, math.sqrt(count) / n, epsilon) > delta:
-        count -= 1
-    return count
+
+    def fits(queries: int) -> bool:
+        return gaussian_delta(standard_error, math.sqrt(queries) / n, epsilon) <= delta
+
+    # The inverse is rounded to the safe side; the curve itself decides at the edge, which is
+    # far away in single steps where the queries are very many.
+    low, high, step = count, count + 1, 1
+    while fits(high):
+        low, high, step = high, high + step, 2 * step
+    step = 1
+    while low > 0 and not fits(low):
+        low, high, step = max(low - step, 0), low, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int:
     """Return the largest number of equal blocks whose delta by Theorem 5.1 is at most `delta`.
+
+    Up to `MOST_QUERIES`.
 
     Raises
     ------
@@ -261,7 +281,7 @@ def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int
             f"Even one query on all {n:,} entries has delta = {cost(1):.4g} at epsilon = "
             f"{epsilon:g}; add noise or allow more."
         )
-    low, high = 1, n + 1
+    low, high = 1, min(n, MOST_QUERIES) + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if cost(middle) <= delta else (low, middle)
