@@ -1,0 +1,202 @@
+"""Runs invocations and says what is wrong with how they ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.cli.fuzz.invocations import SLOW, Invocation
+from tests.cli.fuzz.server import ESCAPED, KILLED
+
+ROOT = Path(__file__).parents[3]
+SECONDS = 60.0
+MEGABYTES = 3000
+_NOT_A_NUMBER = re.compile(r"(?<![\w.'])-?nan(?![\w'])", re.IGNORECASE)
+_WARNING = re.compile(r"^\S*Warning: |: \w*Warning: ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an invocation ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    megabytes: float
+    interrupted: bool
+    left_behind: tuple[str, ...]
+
+
+def complaints(invocation: Invocation, ending: Ending) -> list[str]:
+    """Return what is wrong with an ending; nothing if it is an answer or a refusal."""
+    said = ending.out + ending.err
+    found = []
+    if ending.code == KILLED or (ending.interrupted and not invocation.slow):
+        found.append("hang")
+    if "Traceback" in said or ending.code == ESCAPED:
+        found.append("traceback")
+    if _WARNING.search(ending.err):
+        found.append("warning")
+    allowed = {0, 2, 130} | ({1} if invocation.arguments[:1] == ("verify",) else set())
+    if ending.code not in allowed and "hang" not in found and "traceback" not in found:
+        found.append(f"exit code {ending.code}")
+    if ending.code in (0, 1):
+        if _NOT_A_NUMBER.search(ending.out):
+            found.append("nan")
+        if "--json" in invocation.arguments and "--help" not in invocation.arguments:
+            found += [] if _is_json(ending.out) else ["not JSON"]
+    # Too few words to be a command get the help instead of a sentence.
+    if ending.code == 2 and not ending.out.strip().startswith("Usage:"):
+        if not _is_one_sentence(ending.err):
+            found.append("not one sentence")
+        if ending.out:
+            found.append("half an answer")
+    if ending.code == 130 and not re.fullmatch(r"Interrupted[^\n]*\n", ending.err):
+        found.append("interrupted without a word")
+    if any(name.startswith(".unfinished") for name in ending.left_behind):
+        found.append("unfinished file")
+    return found
+
+
+def _is_json(text: str) -> bool:
+    def refuse(name: str) -> float:
+        raise ValueError(name)
+
+    try:
+        json.loads(text, parse_constant=refuse)
+    except ValueError:
+        return False
+    return text.count("\n") == 1
+
+
+def _is_one_sentence(err: str) -> bool:
+    """Tell whether a refusal is one line of a length that a person reads."""
+    return err.startswith("Error: ") and err.count("\n") == 1 and len(err) < 2000
+
+
+@dataclass
+class Tally:
+    """What became of many invocations."""
+
+    codes: Counter[int] = field(default_factory=Counter)
+    complaints: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+    slowest: list[tuple[float, str]] = field(default_factory=list)
+
+    def add(self, invocation: Invocation, ending: Ending) -> None:
+        """Count one."""
+        self.codes[ending.code] += 1
+        wrong = complaints(invocation, ending)
+        self.complaints.update(wrong)
+        typed = shown(invocation)
+        if wrong:
+            said = (ending.err or ending.out)[-1500:]
+            self.examples.append(f"{', '.join(wrong)} (code {ending.code}): {typed}\n{said}")
+        self.slowest = sorted([*self.slowest, (ending.seconds, typed)], reverse=True)[:10]
+
+    def __str__(self) -> str:
+        ended = ", ".join(f"{count} with code {code}" for code, count in sorted(self.codes.items()))
+        wrong = ", ".join(f"{count} {what}" for what, count in self.complaints.items()) or "none"
+        return f"{self.codes.total()} invocations: {ended}; complaints: {wrong}"
+
+
+def shown(invocation: Invocation) -> str:
+    """Return what one would type, long words cut."""
+    words = (
+        each if len(each) < 200 else f"{each[:40]}…({len(each)})" for each in invocation.arguments
+    )
+    text = "omit " + " ".join(shlex.quote(word) for word in words)
+    setting = "".join(
+        (
+            f" COLUMNS={invocation.columns}" if invocation.columns else "",
+            f" {invocation.encoding}" if invocation.encoding != "utf-8" else "",
+            " >/dev/full" if invocation.full_device else "",
+        )
+    )
+    return repr(text)[1:-1] + setting
+
+
+class Runner:
+    """A server that runs invocations, each in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        environment = {
+            **os.environ,
+            "MPLBACKEND": "agg",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            # Nothing of the terminal that the tests run in.
+            "TERM": "dumb",
+        }
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.cli.fuzz.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=ROOT,
+        )
+        assert self._answer() == "ready"
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.close()
+        self._server.wait(60)
+        self._server.stdout.close()
+
+    def run(self, invocation: Invocation) -> Ending:
+        """Run one invocation and return how it ended."""
+        work = self._folder / "work"
+        work.mkdir()
+        out, err = self._folder / "out", self._folder / "err"
+        question = {
+            "arguments": invocation.arguments,
+            "folder": str(work),
+            "environment": {"COLUMNS": str(invocation.columns)} if invocation.columns else {},
+            "encoding": invocation.encoding,
+            "out": "/dev/full" if invocation.full_device else str(out),
+            "err": str(err),
+            "seconds": SLOW.get(invocation.arguments[0], SECONDS),
+            "megabytes": MEGABYTES,
+        }
+        out.write_bytes(b"")
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps(question) + "\n")
+        self._server.stdin.flush()
+        answer = self._answer()
+        left = tuple(each.name for each in work.rglob("*"))
+        shutil.rmtree(work)
+        return Ending(
+            code=answer["code"],
+            out=out.read_bytes().decode(invocation.encoding, "replace"),
+            err=err.read_bytes().decode(invocation.encoding, "replace"),
+            seconds=answer["seconds"],
+            megabytes=answer["megabytes"],
+            interrupted=answer["interrupted"],
+            left_behind=left,
+        )
+
+    def _answer(self) -> Any:
+        assert self._server.stdout is not None
+        return json.loads(self._server.stdout.readline())
