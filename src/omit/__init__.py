@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from omit._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from omit.data.column import Column as Column
     from omit.data.points import Points as Points
@@ -117,7 +119,6 @@ if TYPE_CHECKING:
     from omit.utility.search import best as best
     from omit.utility.search import solve as solve
 
-__version__ = "0.1.0"
 
 _HOME = {
     "omit.data.column": ("Column",),

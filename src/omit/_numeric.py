@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from omit.errors import InvalidInput
 
 FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
 
 SMALLEST_POSITIVE = 5e-324
 
@@ -23,6 +24,9 @@ _LARGEST_POWER = 700.0
 _LARGEST_PRODUCT = 1e300
 # Above this, e^epsilon - 1 and e^epsilon are the same floating-point number.
 _LARGE = 40.0
+
+
+_NO_NUMBERS = (str, bytes, bytearray, type(None))
 
 
 def has_masked(values: object) -> bool:
@@ -53,13 +57,15 @@ def as_array(values: ArrayLike) -> FloatArray:
     if has_masked(values):
         raise InvalidInput("Expected numbers, and some of them are masked; leave these out first.")
     try:
-        array = np.asarray(values)
-        if array.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in array.flat):
+        if isinstance(values, bytes | bytearray | memoryview):
             raise TypeError
+        array = np.asarray(values)
         if array.dtype.kind not in "biufO":
             raise TypeError
+        if array.dtype.kind == "O" and any(isinstance(each, _NO_NUMBERS) for each in array.flat):
+            raise TypeError
         return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise InvalidInput("Expected numbers, in rows of equal length.") from error
 
 
@@ -161,3 +167,39 @@ def error_ratios(errors: FloatArray, baseline: FloatArray) -> FloatArray:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((errors == 0) & (baseline == 0), 1.0, errors / baseline)
+
+
+def at_most(value: FloatArray, relative: float = 0.0) -> FloatArray:
+    """Return what numbers that may be wrong by so much are at most; what is zero is zero.
+
+    Where the smallest positive floats have too few digits for it, one of them is added.
+
+    Examples
+    --------
+    >>> at_most(np.array([0.0, 5e-324, 0.5]), 1e-3)
+    array([0.000e+000, 9.881e-324, 5.005e-001])
+    """
+    return np.where(value > 0, value * (1 + relative) + SMALLEST_POSITIVE, 0.0)
+
+
+def at_least(value: FloatArray, relative: float = 0.0) -> FloatArray:
+    """Return what numbers that may be wrong by so much are at least.
+
+    Examples
+    --------
+    >>> at_least(np.array([0.0, 5e-324, 0.5]), 1e-3)
+    array([0.    , 0.    , 0.4995])
+    """
+    return np.maximum(value * (1 - relative) - SMALLEST_POSITIVE, 0.0)
+
+
+def share_of(share: float, delta: FloatArray) -> FloatArray:
+    """Return a product, rounded up, that is zero only if one of its factors is.
+
+    Examples
+    --------
+    >>> share_of(0.25, np.array([0.0, 5e-324, 0.5]))
+    array([0.00e+000, 9.88e-324, 1.25e-001])
+    """
+    some = (delta > 0) & (share > 0)
+    return at_most(np.where(some, np.maximum(share * delta, SMALLEST_POSITIVE), 0.0), 2.0**-52)

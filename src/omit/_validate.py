@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TypeVar
 
 import numpy as np
@@ -42,7 +42,7 @@ def finite(name: str, value: float) -> float:
         number = float(value)
     except OverflowError as error:
         raise InvalidInput(f"Expected {name} to be within floating-point range.") from error
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(f"Expected {name} to be a number, got {shown(value)}.") from error
     if not math.isfinite(number):
         raise InvalidInput(f"Expected {name}={number} to be a finite number.")
@@ -83,9 +83,10 @@ def probability(name: str, value: float) -> float:
 
 def probabilities(name: str, values: Iterable[float]) -> tuple[float, ...]:
     """Return a tuple of probabilities in [0, 1]."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInput(f"Expected {name} to be several probabilities, got {shown(values)}.")
-    return tuple(probability(f"{name}[{index}]", value) for index, value in enumerate(values))
+    return tuple(
+        probability(f"{name}[{index}]", value)
+        for index, value in enumerate(several(f"probabilities of {name}", values))
+    )
 
 
 def positive_rate(name: str, value: float) -> float:
@@ -142,11 +143,36 @@ def text(name: str, value: str) -> str:
     return value
 
 
+def several(what: str, values: Iterable[_Kind]) -> tuple[_Kind, ...]:
+    """Return several values as a tuple, or refuse a single one; `what` is their plural."""
+    try:
+        if isinstance(values, str | bytes | bytearray | Mapping):  # several by accident
+            raise TypeError
+        return tuple(values)
+    except TypeError as error:
+        raise InvalidInput(f"Expected several {what}, got {shown(values)}.") from error
+
+
+def one_of(name: str, value: str, options: Sequence[str]) -> str:
+    """Return a text that is one of several."""
+    if not isinstance(value, str) or value not in options:
+        raise InvalidInput(f"Expected {name}={shown(value)} to be one of: {', '.join(options)}.")
+    return value
+
+
+def flag(name: str, value: bool) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"Expected {name} to be True or False, got {shown(value)}.")
+    return bool(value)
+
+
 def texts(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return several texts, not one, as a tuple."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InvalidInput(f"Expected {name} to be several texts, got {shown(values)}.")
-    return tuple(text(f"{name}[{index}]", value) for index, value in enumerate(values))
+    return tuple(
+        text(f"{name}[{index}]", value)
+        for index, value in enumerate(several(f"texts as {name}", values))
+    )
 
 
 def instance(name: str, value: object, kind: type[_Kind], made_by: str = "") -> _Kind:
@@ -160,7 +186,8 @@ def instance(name: str, value: object, kind: type[_Kind], made_by: str = "") -> 
 def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
     """Return `(lower, upper)` with `lower <= upper`, both finite."""
     try:
-        if isinstance(value, str | bytes | Set | Mapping):  # of which a pair comes by accident
+        # Of these a pair comes by accident.
+        if isinstance(value, str | bytes | bytearray | memoryview | Set | Mapping):
             raise TypeError
         lower, upper = value
     except (TypeError, ValueError) as error:

@@ -28,6 +28,10 @@ class Unattainable(OmitError):
     """No mechanism, however noisy, reaches the target after this omission."""
 
 
+class NotExact(Exception):
+    """There is no exact answer here; the message says why, and a simulation takes over."""
+
+
 class StudyInterrupted(OmitError):
     """A study was interrupted; what was finished is stored, and running it again goes on."""
 

@@ -156,7 +156,9 @@ def relation(name: str) -> Relation:
             return RELATIONS[group[1]].group(int(group[2]))
         if name in RELATIONS:
             return RELATIONS[name]
-    raise InvalidInput(f"Expected neighbours={name!r} to be one of: {', '.join(RELATIONS)}.")
+    raise InvalidInput(
+        f"Expected neighbours={_validate.shown(name)} to be one of: {', '.join(RELATIONS)}."
+    )
 
 
 # Four units in the last place: what a product or a logarithm may miss.

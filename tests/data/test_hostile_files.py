@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -123,7 +125,7 @@ def test_a_name_is_never_an_address(
 
 
 @pytest.mark.parametrize(
-    "name", ["system.duckdb", "temp.duckdb", "memory.duckdb", "a'b\";c.duckdb"]
+    "name", ["system.duckdb", "temp.duckdb", "memory.duckdb", "Main.db", "a'b\";c.duckdb"]
 )
 def test_a_database_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert read(hostile(tmp_path / name), "age", bounds=(0, 99)).size == 3
@@ -188,3 +190,26 @@ def test_several_tables_of_one_name_are_told_apart_by_their_schema(tmp_path: Pat
     )
     assert read(path, "age", table="s.people", bounds=(0, 99)).size == 1
     assert read(path, "age", table="main.people", bounds=(0, 99)).size == 3
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import omit
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    omit.read(sys.argv[1], "age", bounds=(0, 99))
+except KeyboardInterrupt:
+    assert time.monotonic() - start < 20
+    print("interrupted")
+"""
+
+
+def test_a_view_that_never_ends_is_interrupted_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW v AS SELECT range % 90 AS age FROM range(100000000000000)")
+    words = [sys.executable, "-c", INTERRUPTED, str(path)]
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
+    assert answer.stdout == "interrupted\n"

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +19,7 @@ from omit.data.column import Column
 from omit.data.points import Points
 from omit.data.reading import read
 from omit.data.reading_points import read_points
+from omit.disclosure.tabulate import tabulate
 from tests.data.tables import DATABASE, refusal, write
 
 BIG = 2**53
@@ -207,3 +209,36 @@ def test_a_frame_may_number_its_columns() -> None:
     assert read(frame, 1, bounds=(0, 9)).name == "1"
     assert read_points(frame, [1, 0], bounds=(0, 9)).rows.tolist() == [[2, 1], [4, 3]]
     assert "no column '7'" in refusal(frame, 7, bounds=(0, 9))
+
+
+def test_times_are_categories_with_all_their_letters() -> None:
+    lengths = np.array([86_400, 7, "NaT"], dtype="m8[s]")
+    column = Column.from_values(lengths, categories="from-data")
+    assert column.values.tolist() == ["7 seconds", "86400 seconds"]
+    assert column.missing == 1
+    days = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="M8[D]")
+    assert Column.from_values(days, categories="from-data").values.tolist() == [
+        "2020-01-01",
+        "2020-01-02",
+    ]
+
+
+@pytest.mark.parametrize("setting", ["column", "connection"])
+def test_texts_that_a_database_calls_equal_are_told_apart(setting: str) -> None:
+    texts = ["M", "m", "F", "m", "é", "e"]
+    with duckdb.connect() as connection:
+        if setting == "connection":
+            connection.execute("SET default_collation = 'nocase.noaccent'")
+            connection.execute("CREATE TABLE people (sex VARCHAR)")
+        else:
+            connection.execute("CREATE TABLE people (sex VARCHAR COLLATE nocase.noaccent)")
+        connection.executemany("INSERT INTO people VALUES (?)", [[each] for each in texts])
+        column = read(connection, "sex", categories="from-data")
+        table = tabulate(connection, ["sex"], domains={"sex": "from-data"})
+        without = tabulate(
+            connection, ["sex"], domains={"sex": "from-data"}, missing_values=["m", "E"]
+        )
+    assert column == Column.from_values(texts, categories="from-data", name="sex")
+    assert table.attributes[0].categories == ("F", "M", "e", "m", "é")
+    assert table.flat.tolist() == [1, 1, 1, 2, 1]
+    assert without.left_out == 2

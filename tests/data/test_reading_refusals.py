@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,13 @@ from tests.data.tables import DATABASE, PEOPLE, refusal, write
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert refusal(tmp_path / "no.csv", bounds=(0, 1)) == f"There is no file {tmp_path / 'no.csv'}."
     assert "There is no file no/such" in refusal("no/such", bounds=(0, 1))
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv"))
+    file.write_text(PEOPLE)
+    said = refusal(file, bounds=(0, 1))
+    assert "not in UTF-8; rename it or link to it" in said
 
 
 def test_an_unknown_kind_of_file_is_told_which_kinds_there_are(tmp_path: Path) -> None:

@@ -253,3 +253,10 @@ def test_no_noise_reaches_epsilon_zero_and_gaussian_noise_needs_delta() -> None:
         DiscreteGaussianHistogram.calibrated(Guarantee(1e-9, 1e-6, "replace"))
     with pytest.raises(InvalidInput, match="variance"):
         DiscreteGaussianHistogram(Fraction(0))
+
+
+def test_the_noise_that_is_named_is_no_less_than_what_is_needed() -> None:
+    for epsilon in (0.3, 1.0, 2.7):
+        noisy = DiscreteGaussianHistogram.calibrated(Guarantee(epsilon, 1e-6, "replace"))
+        named = float(str(noisy).rsplit(" ", 1)[1])
+        assert DiscreteGaussianHistogram(Fraction(named)).exact_delta(epsilon).delta <= 1e-6

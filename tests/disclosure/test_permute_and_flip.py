@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from omit.data.casting import IntArray
+from omit._numeric import IntArray
 from omit.disclosure.permute_and_flip import (
     choose_donors,
     level_probabilities,

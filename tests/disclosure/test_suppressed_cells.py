@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from omit.data.casting import IntArray
+from omit._numeric import IntArray
 from omit.disclosure import suppressed_cells
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.suppressed_cells import suppressed_intervals

@@ -159,6 +159,10 @@ def test_what_is_too_small_for_a_number_is_not_called_nothing() -> None:
     scores = OutlierScoreSuppression(0.2, 0.6).amplify(Guarantee(5e-324, 1e-5))
     assert isinstance(scores, Statement)
     assert scores.delta == pytest.approx(8e-6)
+    for epsilon, m, M in ((1e-320, 0.99, 1.0), (0.5, 0.99, 1.0), (79.8, 1 - 1e-9, 1 - 1e-9)):
+        least = OutlierScoreSuppression(m, M).amplify(Guarantee(epsilon, 5e-324))
+        assert isinstance(least, Statement)
+        assert 0 < least.delta <= 1e-323
 
 
 @pytest.mark.parametrize("target", [5e-324, 1e-320, 1e-310, 1e-300])

@@ -18,11 +18,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._numeric import FloatArray, as_array, has_masked
+from omit._numeric import FloatArray, IntArray, as_array, has_masked
 from omit._validate import shown
 from omit.errors import InvalidInput
 
-IntArray: TypeAlias = NDArray[np.int64]
 AnyArray: TypeAlias = NDArray[Any]
 
 # How a text says a number, here and in SQL: Python alone would take 1_000 and digits of any script.
@@ -51,9 +50,11 @@ def raw_array(name: str, values: Any) -> AnyArray:
         return objects
     if has_masked(values):
         values = [None if np.ma.is_masked(each) else each for each in values]
+    if isinstance(values, bytes | bytearray | memoryview):
+        raise InvalidInput(f"Expected {name!r} to hold numbers or text, not bytes.")
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise InvalidInput(f"Expected {name!r} to be a single row of values.") from error
     if array.ndim != 1:
         raise InvalidInput(f"Expected {name!r} to be a single row of values.")
@@ -67,7 +68,7 @@ def raw_array(name: str, values: Any) -> AnyArray:
     if kind in _NUMERIC_KINDS:
         return array
     if kind in "mM":  # as objects, nanoseconds would be whole numbers
-        return _objects(None if each == "NaT" else each for each in array.astype(str).tolist())
+        return _objects(None if np.isnat(each) else str(each) for each in array)
     return _objects(values)
 
 
@@ -183,6 +184,29 @@ def record_numbers(name: str, values: Any, absent: Iterable[str] = ()) -> FloatA
     return as_array(np.append(numbers(name, distinct, counts), np.nan)[place])
 
 
+def record_texts(name: str, values: Any) -> AnyArray:
+    """Return the values of records as texts in their order, with None where there is none.
+
+    Raises
+    ------
+    InvalidInput
+        If a value is neither a number nor text; `name` says of which column.
+
+    Examples
+    --------
+    >>> record_texts("age", [39, 2.5, None, 39.0, "?"])
+    array(['39', '2.5', None, '39', '?'], dtype=object)
+    """
+    import pandas
+
+    try:
+        place, found = pandas.factorize(raw_array(name, values))
+    except (TypeError, ValueError) as error:  # unhashable or without a truth value, so neither
+        raise InvalidInput(f"Expected {name!r} to hold numbers or text.") from error
+    # Where there is no value the place is -1, the last.
+    return _objects(_objects([*texts(found), None])[place])
+
+
 def texts(values: AnyArray) -> AnyArray:
     """Return distinct values as texts, with None where there is none; whole numbers as digits.
 
@@ -228,11 +252,13 @@ def whole_counts(name: str, counts: ArrayLike) -> IntArray:
     """
     try:
         array = np.asarray(counts)
-        if has_masked(counts) or array.dtype.kind not in _NUMERIC_KINDS:
+        if has_masked(counts) or isinstance(counts, bytearray | memoryview):
+            raise ValueError
+        if array.dtype.kind not in _NUMERIC_KINDS:
             raise ValueError
         if not (array >= 0).all() or (array != np.floor(array)).any():
             raise ValueError
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(
             f"Expected the counts of {name!r} to be whole numbers of at least 0."
         ) from error

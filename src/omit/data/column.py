@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import as_array
+from omit._numeric import IntArray, as_array
 from omit.data.casting import (
     AnyArray,
-    IntArray,
     merged,
     numbers,
     raw_array,
@@ -42,6 +41,7 @@ from omit.data.domain import category_domain, whole_domain
 from omit.errors import InvalidInput
 
 BoundsSource: TypeAlias = Literal["declared", "registered", "from-data"]
+BOUNDS_SOURCES = ("declared", "registered", "from-data")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,11 +107,9 @@ class Column:
                 f"Expected bounds or categories of {self.name!r}; only Column.from_counts and "
                 "Column.from_values take them from the data."
             )
-        if self.bounds_source not in ("declared", "registered", "from-data"):
-            raise InvalidInput(
-                f"Expected bounds_source={_validate.shown(self.bounds_source)} to be declared, "
-                "registered or from-data."
-            )
+        _validate.instance("source", self.source, str)
+        object.__setattr__(self, "remarks", _validate.texts("remarks", self.remarks))
+        _validate.one_of("bounds_source", self.bounds_source, BOUNDS_SOURCES)
         for what in ("clamped", "missing"):
             object.__setattr__(self, what, _validate.whole(what, getattr(self, what)))
         values = _texts(self.name, self.values) if self.is_text else as_array(self.values).copy()
@@ -122,9 +120,9 @@ class Column:
             raise InvalidInput(f"Expected sorted distinct values of {self.name!r}, each counted.")
         if self.bounds is not None:
             lower, upper = checked_bounds(self.bounds)
+            object.__setattr__(self, "bounds", (lower, upper))
             if not (lower <= values[0] and values[-1] <= upper):
                 raise InvalidInput(f"Expected the values of {self.name!r} within {self._range}.")
-            object.__setattr__(self, "bounds", (lower, upper))
         elif self.categories is not None:
             object.__setattr__(self, "categories", declared_categories(self.categories))
             refuse_unknown(self.name, values, counts, frozenset(self.categories))

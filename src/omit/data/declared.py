@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -54,7 +54,9 @@ def require_declaration(name: str, bounds: Bounds | None, categories: Categories
             raise InvalidInput(
                 f"Expected {what} to be {needed} or {FROM_DATA!r}, got {_validate.shown(given)}."
             )
-    if categories is not None and not isinstance(categories, Iterable):
+    if isinstance(categories, bytes | Mapping) or not (
+        categories is None or isinstance(categories, Iterable)
+    ):
         raise InvalidInput(
             f"Expected categories to be several texts or {FROM_DATA!r}, got "
             f"{_validate.shown(categories)}."
@@ -142,7 +144,8 @@ def declared_categories(categories: Iterable[str | float]) -> tuple[str, ...]:
     """
     if isinstance(categories, Set):
         categories = sorted(categories, key=str)
-    declared = texts(raw_array("categories", list(categories))).tolist()
+    several = _validate.several("categories", categories)
+    declared = texts(raw_array("categories", list(several))).tolist()
     if not declared or None in declared:
         raise InvalidInput("Expected at least one category, and none of them empty.")
     twice = sorted(each for each, often in Counter(declared).items() if often > 1)

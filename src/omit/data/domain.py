@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from omit._numeric import FloatArray
-from omit.data.casting import AnyArray, IntArray
+from omit._numeric import FloatArray, IntArray
+from omit.data.casting import AnyArray
 from omit.data.declared import show_bounds
 from omit.errors import InvalidInput
 

@@ -71,6 +71,7 @@ def opened_table(source: Any, table: str | None) -> Iterator[Table]:
     if duckdb and isinstance(source, duckdb.DuckDBPyConnection):
         yield connection_table(source, table)
     elif duckdb and isinstance(source, duckdb.DuckDBPyRelation):
+        require_no_table(table, "the relation")
         yield relation_table(source)
     elif isinstance(source, str | Path):
         if "://" in str(source):
@@ -78,11 +79,8 @@ def opened_table(source: Any, table: str | None) -> Iterator[Table]:
                 f"Expected the path of a file, got the address {shown(str(source))}; only files "
                 "of this machine are read."
             )
-        if source in DATASETS and table is not None:
-            raise InvalidInput(
-                f"Expected table={shown(table)} only for a DuckDB database, not for the data set "
-                f"{source!r}."
-            )
+        if source in DATASETS:
+            require_no_table(table, f"the data set {source!r}")
         path = Path(os.path.expanduser(source))
         if isinstance(source, str) and path.name == source and not path.suffix:
             dataset(source)  # raises: a bare word is a name, and this one is not registered
@@ -93,6 +91,14 @@ def opened_table(source: Any, table: str | None) -> Iterator[Table]:
             "Expected a path, a registered name, or a pandas or DuckDB object, got "
             f"{type(source).__name__}; for values in memory use Column.from_values or "
             "Points.from_rows."
+        )
+
+
+def require_no_table(table: str | None, label: str) -> None:
+    """Refuse the name of a table where there are no tables to choose from."""
+    if table is not None:
+        raise InvalidInput(
+            f"Expected table={shown(table)} only for a DuckDB database, not for {label}."
         )
 
 

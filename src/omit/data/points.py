@@ -6,7 +6,7 @@ from the data. What is not: everything else, the number of records included.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, has_masked
-from omit.data.casting import IntArray, record_numbers, show_records
-from omit.data.column import BoundsSource
+from omit._numeric import FloatArray, IntArray, as_array, has_masked
+from omit.data.casting import record_numbers, show_records
+from omit.data.column import BOUNDS_SOURCES, BoundsSource
 from omit.data.declared import (
     Bounds,
     checked_bounds,
@@ -87,9 +87,12 @@ class Points:
             raise InvalidInput(
                 f"Expected {self.name!r} to hold records of {len(self.columns)} numbers."
             )
-        if not isinstance(self.bounds, Iterable) or len(list(self.bounds)) != len(self.columns):
+        bounds = tuple(checked_bounds(each) for each in _validate.several("bounds", self.bounds))
+        if len(bounds) != len(self.columns):
             raise InvalidInput(f"Expected bounds for each of the {len(self.columns)} columns.")
-        bounds = tuple(checked_bounds(each) for each in self.bounds)
+        _validate.instance("source", self.source, str)
+        object.__setattr__(self, "remarks", _validate.texts("remarks", self.remarks))
+        _validate.one_of("bounds_source", self.bounds_source, BOUNDS_SOURCES)
         for name, (lower, upper), values in zip(self.columns, bounds, rows.T, strict=True):
             if lower == upper:
                 raise InvalidInput(
@@ -264,9 +267,8 @@ def _columns(name: str, rows: Any) -> list[Any]:
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns, or refuse what is none."""
-    if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise InvalidInput(f"Expected the names of columns, got {_validate.shown(columns)}.")
-    return tuple(_validate.instance("the name of a column", each, str) for each in columns)
+    several = _validate.several("names of columns", columns)
+    return tuple(_validate.instance("the name of a column", each, str) for each in several)
 
 
 def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list[Bounds]:
@@ -287,7 +289,7 @@ def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list
     each: list[Any] = [bounds] * len(names)
     if bounds is not None and not isinstance(bounds, str):
         try:
-            if isinstance(bounds, bytes | Set | Mapping):
+            if isinstance(bounds, bytes | bytearray | memoryview | Set | Mapping):
                 raise TypeError
             given = list(bounds)
         except TypeError as error:

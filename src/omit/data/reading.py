@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from omit.data.column import Column
 from omit.data.declared import Bounds, Categories, declared_categories, require_declaration
-from omit.data.opening import is_registered, opened_table, position_of, registered_table
+from omit.data.opening import (
+    is_registered,
+    opened_table,
+    position_of,
+    registered_table,
+    require_no_table,
+)
 from omit.data.registry import Dataset, dataset
 
 if TYPE_CHECKING:
@@ -64,6 +70,7 @@ def read(
         return _read_registered(dataset(source), column, bounds, categories)
     pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
     if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
+        require_no_table(table, "a pandas object")
         if isinstance(source, pandas.DataFrame):
             names = [str(name) for name in source.columns]
             position = position_of(names, column, "the DataFrame")

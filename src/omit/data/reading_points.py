@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from omit import _validate
 from omit.data.declared import require_declaration
 from omit.data.nearest import listed
-from omit.data.opening import is_registered, opened_table, positions_of, registered_table
+from omit.data.opening import (
+    is_registered,
+    opened_table,
+    positions_of,
+    registered_table,
+    require_no_table,
+)
 from omit.data.points import ColumnBounds, Points, bounds_of_columns
 from omit.data.registry import Dataset, dataset
 from omit.errors import InvalidInput
@@ -62,6 +70,7 @@ def read_points(
         return _read_registered(dataset(source), chosen, bounds)
     pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
     if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
+        require_no_table(table, "a pandas object")
         frame = source.to_frame() if isinstance(source, pandas.Series) else source
         names = [str(name) for name in frame.columns]
         positions = positions_of(names, chosen, "the DataFrame")
@@ -85,9 +94,9 @@ def _several(
     """Return columns as a sequence, also a single one."""
     if columns is None:
         return None
-    if isinstance(columns, str) or not isinstance(columns, Iterable):
+    if isinstance(columns, str | int | Integral):
         return [columns]
-    return list(columns)
+    return _validate.several("columns", columns)
 
 
 def _read_registered(

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,9 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, IntArray
 from omit._validate import shown
-from omit.data.casting import BLANKS, NO_NUMBER, NUMBER, AnyArray, IntArray, record_numbers
+from omit.data.casting import BLANKS, NO_NUMBER, NUMBER, AnyArray, record_numbers, record_texts
 from omit.data.csv_header import csv_header, is_gzip, require_intact
 from omit.data.nearest import listed, nearest
 from omit.errors import InvalidInput
@@ -43,7 +45,7 @@ _FRACTIONAL = ("float", "double")
 _BYTES = ("blob", "bit")
 _COUNT = "system.main.count_star()"
 # Names that DuckDB keeps for itself, so that no database can be attached under them.
-_RESERVED = ("system", "temp", "memory")
+_RESERVED = ("system", "temp", "memory", "main")
 _LONGEST_REASON = 300
 
 
@@ -59,6 +61,8 @@ class Table:
         The columns as a person knows them, in the order of the relation.
     relation : DuckDBPyRelation
         The table.
+    connection : DuckDBPyConnection, optional
+        Whose relation it is; with it, reading can be interrupted.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Table:
     label: str
     names: tuple[str, ...]
     relation: DuckDBPyRelation
+    connection: DuckDBPyConnection | None = None
 
     def tally(self, position: int, *, as_text: bool = False) -> tuple[AnyArray, IntArray]:
         """Return the distinct values of one column, and how many records have each.
@@ -81,11 +86,10 @@ class Table:
         """
         cast = self._exact if as_text else self._value
         with _explained(self.label):
-            result = (
-                self.relation.project(f"{_column(position)} AS value")
+            result = self._fetched(
+                self.relation.project(f"{self.column_sql(position)} AS value")
                 .aggregate(f"value, {_COUNT} AS records", "value")
                 .project(f"{cast(position, 'value')} AS value, records")
-                .fetchnumpy()
             )
         values = _filled(result["value"])
         if as_text and self._kind(position) == "decimal":
@@ -115,7 +119,7 @@ class Table:
             for place, position in enumerate(positions)
         )
         with _explained(self.label):
-            result = self.relation.project(", ".join(projection)).fetchnumpy()
+            result = self._fetched(self.relation.project(", ".join(projection)))
         columns = [
             record_numbers(self.names[position], _filled(result[f"c{place}"]), absent)
             for place, position in enumerate(positions)
@@ -144,12 +148,11 @@ class Table:
         names = ", ".join(keys)
         shown = [f"{sql} AS t{place}" for place, sql in enumerate(texts)]
         with _explained(self.label):
-            result = (
+            result = self._fetched(
                 self.relation.project(_named(values))
                 .project(_named(keys))
                 .aggregate(f"{names}, {_COUNT} AS records", names)
                 .project(", ".join([*shown, "records"]))
-                .fetchnumpy()
             )
         combinations = []
         for place in range(len(texts)):
@@ -158,9 +161,36 @@ class Table:
             combinations.append(found)
         return combinations, np.asarray(result["records"], dtype=np.int64)
 
+    def _fetched(self, relation: DuckDBPyRelation) -> dict[str, AnyArray]:
+        """Run a query; if the user interrupts it, it ends at once.
+
+        DuckDB runs it in another thread, because in the main one it does not always notice.
+        """
+        if self.connection is None:
+            return dict(relation.fetchnumpy())
+        answer: Future[dict[str, AnyArray]] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(dict(relation.fetchnumpy()))
+            except BaseException as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            self.connection.interrupt()
+            answer.exception()  # nothing of it may be running when the connection is closed
+            raise
+
     def column_sql(self, position: int) -> str:
-        """Return a column as SQL."""
-        return _column(position)
+        """Return a column as SQL; texts are equal only if all their letters are.
+
+        A database may say otherwise (COLLATE NOCASE), but its records go by what is declared here.
+        """
+        binary = ' COLLATE "binary"' if self._kind(position) == "varchar" else ""
+        return f"{_column(position)}{binary}"
 
     def text_sql(self, position: int, value: str, absent: Sequence[str] = ()) -> str:
         """Return SQL that makes text of a column's value, without blanks around it; NULL for none.
@@ -189,7 +219,7 @@ class Table:
         >>> table.relation.project(table.number_sql(0, ["99"]) + " AS n").fetchnumpy()["n"].tolist()
         [12.0, None, None, None, -5.0, None]
         """
-        column, missing = _column(position), self._missing(position, absent)
+        column, missing = self.column_sql(position), self._missing(position, absent)
         text = f"CAST({column} AS VARCHAR)"
         if self.is_number(position):
             number = f"CAST({column} AS DOUBLE)"
@@ -303,6 +333,12 @@ def file_table(path: Path, table: str | None = None) -> Iterator[Table]:
     except OSError as error:
         raise InvalidInput(f"Cannot read {label}: {error.strerror}.") from error
     where = path.absolute()  # so that no name is taken for an address, such as md:people.db
+    try:
+        str(where).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"Cannot read {label}: its name is not in UTF-8; rename it or link to it."
+        ) from error
     with _explained(label):
         if is_database:
             _require_database(label, start)
@@ -434,12 +470,16 @@ def connection_table(
         raise InvalidInput(f"Several tables{where} are called {chosen!r}; give one of {full}.")
     with _explained(f"table {chosen!r}{where}"):
         relation = connection.sql(f"SELECT * FROM {'.'.join(map(_quoted, meant[0]))}")
-    return Table(f"table {chosen!r}{where}", tuple(relation.columns), relation)
+    return Table(f"table {chosen!r}{where}", tuple(relation.columns), relation, connection)
 
 
 @contextmanager
-def frame_table(frame: DataFrame, label: str) -> Iterator[Table]:
+def frame_table(
+    frame: DataFrame, label: str, needed: Collection[str] | None = None
+) -> Iterator[Table]:
     """Open a pandas frame as a table, for as long as the context lasts.
+
+    Only the columns that are needed have to be such that they can be read; by default all.
 
     Examples
     --------
@@ -448,10 +488,18 @@ def frame_table(frame: DataFrame, label: str) -> Iterator[Table]:
     ...     people.records([0]).tolist()
     [[39.0], [25.0]]
     """
+    import pandas
+
     names = tuple(str(each) for each in frame.columns)
     plain = frame.set_axis([f"c{position}" for position in range(len(names))], axis=1)
+    for position, name in enumerate(names):
+        # DuckDB would take all for what a few of them are, and make 2 of 2.5 among whole numbers.
+        is_object = pandas.api.types.is_object_dtype(plain.dtypes.iloc[position])
+        if is_object and (needed is None or name in needed):
+            texts = record_texts(name, plain.iloc[:, position])
+            plain[f"c{position}"] = pandas.array(texts, dtype="string")
     with _explained(label), _closed_connection() as connection:
-        yield Table(label, names, connection.from_df(plain))
+        yield Table(label, names, connection.from_df(plain), connection)
 
 
 def relation_table(relation: DuckDBPyRelation) -> Table:
@@ -484,7 +532,7 @@ def _open_file(connection: DuckDBPyConnection, path: Path, label: str) -> Table:
         relation = connection.sql(
             f"SELECT * FROM system.main.read_parquet({file}, hive_partitioning=false)"
         )
-        return Table(label, _parquet_names(connection, file, relation), relation)
+        return Table(label, _parquet_names(connection, file, relation), relation, connection)
     if is_gzip(path):
         require_intact(path, label)
     header = csv_header(path, label, "\t" if path.name.lower().endswith(_TSV) else ",;\t|")
@@ -497,7 +545,7 @@ def _open_file(connection: DuckDBPyConnection, path: Path, label: str) -> Table:
         f"auto_detect=false, delim='{header.separator}', quote='\"', escape='\"', nullstr=''"
         f"{line_end})"
     )
-    return Table(label, header.names, relation)
+    return Table(label, header.names, relation, connection)
 
 
 def _parquet_names(

@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from omit._compile import compiled
-from omit._numeric import FloatArray
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray
 
 
 @compiled

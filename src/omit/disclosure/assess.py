@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,7 @@ def default_mechanisms(
     epsilon: float, delta: float, threshold: int, rate: float, quasi_identifiers: Sequence[str]
 ) -> list[TableMechanism]:
     """Return every mechanism at the same epsilon."""
-    quasi = tuple(quasi_identifiers)
+    quasi, delta = _validate.texts("quasi-identifiers", quasi_identifiers), _validate.delta(delta)
     made: list[TableMechanism] = [LaplaceHistogram(epsilon), GeometricHistogram(epsilon)]
     if delta > 0:
         made.append(DiscreteGaussianHistogram.calibrated(Guarantee(epsilon, delta, REPLACE)))
@@ -166,9 +166,7 @@ def assess(
         within,
     )
     given = [[name] for name in table.names] if margins is None else margins
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(f"Expected several margins, got {_validate.shown(given)}.")
-    given = [list(_margin(table, each)) for each in given]
+    given = [list(_margin(table, each)) for each in _validate.several("margins", given)]
     universe = table.universe(largest_count)
     mechanisms = default_mechanisms(epsilon, delta, threshold, rate, question.quasi)
     prediction = None

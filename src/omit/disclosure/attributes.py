@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,7 @@ Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]
 MISSING = "(missing)"
 YES_NO = ("no", "yes")
 MOST_BINS = 1000
+_LARGEST_COMPARED = 2.0**53  # below, rounding to a float never moves a number past another
 _THRESHOLD = re.compile(r"\s*([^=<>!()]+?)\s*(>=|<=|==|!=|>|<)\s*([-+.\deE]+)\s*")
 _BINS = re.compile(r"\s*bins\(\s*([^,()]+?)\s*,\s*([^,]+),\s*([^,]+),\s*([^,]+)\)\s*")
 
@@ -61,17 +62,11 @@ class Attribute:
             raise InvalidInput(
                 f"Expected every attribute to have a name, got {_validate.shown(self.name)}."
             )
-        if self.origin not in ("declared", "registered", "derived", "from-data"):
-            raise InvalidInput(
-                f"Expected origin={_validate.shown(self.origin)} of {self.name!r} to be declared, "
-                "registered, derived or from-data."
-            )
-        if isinstance(self.categories, str | bytes) or not isinstance(self.categories, Iterable):
-            raise InvalidInput(
-                f"Expected several categories of {self.name!r}, got "
-                f"{_validate.shown(self.categories)}."
-            )
-        categories = texts(raw_array(f"the categories of {self.name}", list(self.categories)))
+        _validate.one_of("origin", self.origin, ("declared", "registered", "derived", "from-data"))
+        several = list(_validate.several(f"categories of {self.name!r}", self.categories))
+        if isinstance(self.categories, Set):  # which has no order of its own
+            several.sort(key=str)
+        categories = texts(raw_array(f"the categories of {self.name}", several))
         object.__setattr__(self, "categories", tuple(categories))
         if not self.categories or None in self.categories:
             raise InvalidInput(
@@ -93,10 +88,10 @@ class Attribute:
         """
         from omit.data.nearest import nearest
 
-        if category not in self.categories:
+        if not isinstance(category, str) or category not in self.categories:
             raise InvalidInput(
                 f"Attribute {self.name!r} has no category {_validate.shown(category)}; "
-                f"{nearest(str(category), self.categories)}."
+                f"{nearest(category if isinstance(category, str) else '', self.categories)}."
             )
         return self.categories.index(category)
 
@@ -218,6 +213,11 @@ def _number(text: str, digits: str) -> float:
         raise InvalidInput(f"Expected a number instead of {digits!r} in {text!r}.") from error
     if not math.isfinite(number):
         raise InvalidInput(f"Expected a finite number instead of {digits!r} in {text!r}.")
+    if abs(number) >= _LARGEST_COMPARED:
+        raise InvalidInput(
+            f"Expected a number below 2^53 instead of {digits!r} in {text!r}: beyond, different "
+            "numbers count as equal."
+        )
     return number
 
 
@@ -256,15 +256,16 @@ def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> 
     """
     from omit.data.nearest import nearest
 
-    known = [each.name for each in attributes]
-    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
-        raise InvalidInput(f"Expected the {what}s by name, got {_validate.shown(names)}.")
-    names = list(names)
+    known = [
+        _validate.instance("every attribute", each, Attribute).name
+        for each in _validate.several("attributes", attributes)
+    ]
+    names = _validate.several(f"names, each of a {what}", names)
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise InvalidInput(
                 f"The {what} {_validate.shown(name)} is not an attribute of the table; "
-                f"{nearest(str(name), known)}."
+                f"{nearest(name if isinstance(name, str) else '', known)}."
             )
     if len(set(names)) < len(names):
         raise InvalidInput(f"Expected every {what} only once, got {', '.join(names)}.")
@@ -282,7 +283,9 @@ def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
     _validate.instance("a domain", text, str)
     name, equals, listed = text.partition("=")
     if not equals or not name.strip() or not listed.strip():
-        raise InvalidInput(f"Expected a domain such as sex=Female,Male, got {text!r}.")
+        raise InvalidInput(
+            f"Expected a domain such as sex=Female,Male, got {_validate.shown(text)}."
+        )
     if listed.strip() == "from-data":
         return name.strip(), "from-data"
     return name.strip(), [each.strip() for each in listed.split(",")]
@@ -297,7 +300,7 @@ def parse_domains(lines: Sequence[str]) -> dict[str, Sequence[str] | str]:
         If a column has two.
     """
     domains: dict[str, Sequence[str] | str] = {}
-    for name, domain in map(parse_domain, lines):
+    for name, domain in map(parse_domain, _validate.several("domains", lines)):
         if name in domains:
             raise InvalidInput(f"Expected one domain for the column {name!r}, got two.")
         domains[name] = domain

@@ -9,13 +9,14 @@ studies of errors use: it differs by less than 1e-15 in probability and draws mi
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.errors import InvalidInput
 
 _LARGEST_VARIANCE = 1e9
@@ -27,7 +28,7 @@ def positive_variance(variance: Fraction | float) -> Fraction:
     number = _validate.finite("variance", variance)  # type: ignore[arg-type]  # or a Fraction
     if not number > 0:
         raise InvalidInput(f"Expected variance={number:g} to be above 0.")
-    return Fraction(variance)
+    return Fraction(variance) if isinstance(variance, Rational | Decimal) else Fraction(number)
 
 
 def half_law(variance: float) -> FloatArray:
@@ -47,7 +48,8 @@ def half_law(variance: float) -> FloatArray:
         )
     reach = math.ceil(_TAIL * math.sqrt(variance)) + 2
     z = np.arange(reach + 1, dtype=np.float64)
-    weights = np.exp(-(z**2) / (2 * variance))
+    with np.errstate(over="ignore"):
+        weights = np.exp(-(z**2) / (2 * variance))
     total = weights[0] + 2 * math.fsum(weights[:0:-1].tolist())
     return as_array(weights / total)
 
@@ -56,7 +58,9 @@ def draw_discrete_gaussian(
     variance: Fraction | float, shape: tuple[int, ...], rng: np.random.Generator
 ) -> IntArray:
     """Return independent draws, by inverting the law; for studies, not for releases."""
-    law = half_law(float(variance))
+    _validate.instance("rng", rng, np.random.Generator)
+    shape = tuple(_validate.whole("every size", each) for each in _validate.several("sizes", shape))
+    law = half_law(float(positive_variance(variance)))
     whole = np.concatenate([law[:0:-1], law])
     level = np.cumsum(whole)
     drawn = np.searchsorted(level / level[-1], rng.random(shape), side="right")
@@ -76,6 +80,7 @@ def exact_discrete_gaussian(variance: Fraction, rng: np.random.Generator) -> int
     [-1, 3, -1, 4, -6, -2, 1, 2]
     """
     variance = positive_variance(variance)
+    _validate.instance("rng", rng, np.random.Generator)
     t = math.isqrt(math.floor(variance)) + 1
     while True:
         y = _discrete_laplace(t, rng)

@@ -22,6 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from omit import _validate
+from omit._decimals import rounded_up
 from omit._numeric import FloatArray, as_array
 from omit.disclosure.discrete_gaussian import (
     draw_discrete_gaussian,
@@ -78,7 +79,8 @@ class LaplaceHistogram(TableMechanism):
         """Return the errors of all cells; the bias is e^(-epsilon x/2)/epsilon."""
         _validate.instance("table", table, CountTable, "made by tabulate")
         x, b = as_array(table.flat), 2 / self.epsilon
-        tail = np.exp(-x / b)
+        with np.errstate(over="ignore"):
+            tail = np.exp(-x / b)
         bias = b / 2 * tail
         square = b**2 * (2 - tail) - b * x * tail
         return CellErrors(bias, square - bias**2, b / 2 * (2 - tail))
@@ -132,7 +134,8 @@ class GeometricHistogram(TableMechanism):
         _validate.instance("table", table, CountTable, "made by tabulate")
         x, r = as_array(table.flat), self._ratio
         # P(noise >= s) = r^s/(1 + r): sums of it, and of (2s - 1) times it, over s = 1, ..., x
-        below = np.exp(-self.epsilon / 2 * x)
+        with np.errstate(over="ignore"):
+            below = np.exp(-self.epsilon / 2 * x)
         gap = -math.expm1(-self.epsilon / 2)
         one = r / (gap * (1 + r))
         first = one * (1 - below)
@@ -217,7 +220,8 @@ class DiscreteGaussianHistogram(TableMechanism):
         return made
 
     def __str__(self) -> str:
-        return f"discrete Gaussian histogram of variance {float(self.variance):.3g}"
+        # Rounded up: whoever takes the digits for the number has no less noise.
+        return f"discrete Gaussian histogram of variance {rounded_up(float(self.variance), 3)}"
 
     @property
     def key(self) -> str:
@@ -225,7 +229,10 @@ class DiscreteGaussianHistogram(TableMechanism):
         return "discrete Gaussian"
 
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
-        """Return the smallest delta at an epsilon, rounded up by less than 1e-12 of itself."""
+        """Return the smallest delta at an epsilon, rounded up.
+
+        By less than 1e-12 of itself, or of the chance of a loss that is epsilon up to rounding.
+        """
         epsilon = _validate.epsilon(epsilon)
         variance = float(self.variance)
         # P(d) ∝ e^(-d²/4s²) times the sum of e^(-(z - d/2)²/s²) over z, which knows d's parity only
@@ -236,8 +243,8 @@ class DiscreteGaussianHistogram(TableMechanism):
         d = np.arange(-2 * reach, 2 * reach + 1)
         difference = np.exp(-(d**2) / (4 * variance)) * np.take(parity, d % 2) * law[0] ** 2
         # Of two numbers that are nearly equal the difference is rounding: make it larger by that.
-        beyond = (1 + 1e-15) * (d + 1) / variance - (1 - 1e-15) * epsilon
         with np.errstate(over="ignore"):
+            beyond = (1 + 1e-15) * (d + 1) / variance - (1 - 1e-15) * epsilon
             excess = -np.expm1(np.minimum(0.0, -beyond))
         delta = math.fsum((difference * excess).tolist())
         return ExactDelta.of_delta(epsilon, delta * (1 + 1e-12) + 1e-30)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import chosen
 from omit.disclosure.mechanism import (
     CellErrors,
@@ -108,6 +107,7 @@ def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, 
     from omit.disclosure.swapping import RandomisedSwapping
 
     _validate.instance("table", table, CountTable, "made by tabulate")
+    require_mechanism(mechanism)
     x, m = as_array(table.flat), float(table.size)
     if isinstance(mechanism, RandomisedCellSuppression):
         everywhere = RandomisedCellSuppression(mechanism.threshold, False, mechanism.epsilon)
@@ -208,6 +208,7 @@ def disclosure_of(
     Disclosure(k_anonymity=4, unique=0, small=2)
     """
     _validate.instance("table", table, CountTable)
+    threshold = _validate.positive_integer("threshold", threshold)
     whole = np.rint(cell_values(table, counts)).astype(np.int64).reshape(table.shape)
     names = table.names if identifying is None else identifying
     kept = chosen(table.attributes, names, "identifying attribute")
@@ -222,6 +223,10 @@ def disclosure_of(
 
 def mean_disclosure(shown: Sequence[Disclosure]) -> Disclosure:
     """Return what several releases show in the mean."""
+    shown = [
+        _validate.instance("every release", each, Disclosure)
+        for each in _validate.several("releases", shown)
+    ]
     if not shown:
         raise InvalidInput("Expected at least one release.")
     return Disclosure(

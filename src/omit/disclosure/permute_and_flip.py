@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.errors import InvalidInput
 
 # With x = t Σ p_j the integrand falls like e^-x and no derivative exceeds 1. Beyond x = 48 nothing
@@ -58,7 +57,7 @@ def level_probabilities(numbers: ArrayLike, acceptance: ArrayLike) -> FloatArray
         )
     if not (np.isfinite(as_array(acceptance)) & (as_array(acceptance) >= 0)).all():
         raise InvalidInput("Expected acceptance probabilities to be finite and at least 0.")
-    if np.shape(acceptance) and np.shape(acceptance)[-1] != counts.shape[1]:
+    if as_array(acceptance).shape not in ((), counts.shape[1:], counts.shape):
         raise InvalidInput(f"Expected an acceptance for each of the {counts.shape[1]} levels.")
     weights = np.broadcast_to(as_array(acceptance), counts.shape)
     best = np.where(counts > 0, weights, 0.0).max(axis=1, keepdims=True)
@@ -131,12 +130,12 @@ def choose_donors(
     """
     epsilon = _validate.epsilon(epsilon)
     _validate.instance("rng", rng, np.random.Generator)
-    records = np.asarray(records)
-    if records.ndim != 2 or records.dtype.kind not in "iu":
+    codes, swapped = as_array(records), as_array(quasi_identifiers).reshape(-1)
+    if codes.ndim != 2 or not (codes == np.floor(codes)).all() or (np.abs(codes) > 1e9).any():
         raise InvalidInput("Expected a row of category positions for every record.")
-    swapped = np.asarray(quasi_identifiers)
-    if swapped.dtype.kind not in "iu" or not np.isin(swapped, np.arange(records.shape[1])).all():
-        raise InvalidInput(f"Expected quasi-identifiers among the {records.shape[1]} columns.")
+    if not np.isin(swapped, np.arange(codes.shape[1])).all():
+        raise InvalidInput(f"Expected quasi-identifiers among the {codes.shape[1]} columns.")
+    records = codes.astype(np.int64)
     if len(records) < 2:
         raise InvalidInput("Expected at least two records: a donor is another record.")
     rest = np.delete(records, swapped.astype(np.int64), axis=1)

@@ -17,7 +17,7 @@ too long; if it is then not known whether a cell can be computed, this is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import chosen
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.table import CountTable
@@ -92,8 +91,8 @@ def suppressed_intervals(
         raise InvalidInput(
             f"Expected suppression to be a CellSuppression, got {_validate.shown(suppression)}."
         )
-    if isinstance(margins, str | bytes) or not isinstance(margins, Iterable):
-        raise InvalidInput(f"Expected several margins, got {_validate.shown(margins)}.")
+    margins = _validate.several("margins", margins)
+    _validate.flag("use_threshold", use_threshold)
     hidden = np.flatnonzero(suppression.suppress_probability(table.flat) == 1)
     counts = table.flat[hidden]
     low, high = 0.0, math.inf

@@ -40,6 +40,7 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
 from omit.mechanisms.noise import Noise
 
 _ENUMERATED = 30
+_LARGEST_THRESHOLD = 10**12
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,9 @@ class CellSuppression(TableMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", _validate.positive_integer("k", self.threshold))
-        if not isinstance(self.zeros_kept, bool | np.bool_):
-            raise InvalidInput(
-                f"Expected zeros_kept to be True or False, got {_validate.shown(self.zeros_kept)}."
-            )
+        if self.threshold > _LARGEST_THRESHOLD:
+            raise InvalidInput(f"Expected k to be at most {_LARGEST_THRESHOLD:,}.")
+        object.__setattr__(self, "zeros_kept", _validate.flag("zeros_kept", self.zeros_kept))
 
     def __str__(self) -> str:
         return f"cell suppression below {self.threshold}"
@@ -179,7 +179,9 @@ class RandomisedCellSuppression(CellSuppression):
     def suppress_probability(self, counts: ArrayLike) -> FloatArray:
         """Return the probability that a count is suppressed."""
         x = as_array(counts)
-        return np.where(self._untouched(x), 0.0, self.noise.cdf(self.threshold - x))
+        with np.errstate(over="ignore"):
+            below = self.noise.cdf(self.threshold - x)
+        return np.where(self._untouched(x), 0.0, below)
 
     def log_suppress_probability(self, count: float) -> float:
         """Return its logarithm, also where the probability is no floating-point number."""
@@ -197,6 +199,7 @@ class RandomisedCellSuppression(CellSuppression):
 
     def published_delta(self, largest_count: int) -> ExactDelta:
         """Return delta by Theorem 1 of the paper: valid for k < B, and not tight."""
+        largest_count = _validate.positive_integer("largest_count", largest_count)
         if not self.threshold < largest_count:
             raise InvalidInput(f"Theorem 1 needs k={self.threshold} below B={largest_count}.")
         log_shortfall = math.log(0.25) - self.epsilon * (largest_count - self.threshold)

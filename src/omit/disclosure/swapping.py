@@ -19,8 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import chosen
 from omit.disclosure.mechanism import (
     CHANGE_QUASI_IDENTIFIERS,
@@ -100,13 +99,8 @@ class Swapping(TableMechanism):
         if not names:
             raise InvalidInput("Expected quasi-identifiers as a sequence of attribute names.")
         object.__setattr__(self, "quasi_identifiers", names)
-        if self.donor not in ("another record", "other quasi-identifiers"):
-            raise InvalidInput(
-                f"Expected donor={_validate.shown(self.donor)} to be 'another record' or "
-                "'other quasi-identifiers'."
-            )
-        if self.ties not in ("random", "first"):
-            raise InvalidInput(f"Expected ties={_validate.shown(self.ties)} to be random or first.")
+        _validate.one_of("donor", self.donor, ("another record", "other quasi-identifiers"))
+        _validate.one_of("ties", self.ties, ("random", "first"))
 
     def __str__(self) -> str:
         return f"swapping {', '.join(self.quasi_identifiers)} at rate {self.rate:g}"

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit import _validate
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import Attribute, chosen
 from omit.disclosure.mechanism import NO_DELTA, ExactDelta, TableWitness
 from omit.disclosure.table import Universe
@@ -127,7 +127,13 @@ def exact_swapping_delta(
     there is no witness, because the worst data sets may not be possible.
     """
     from omit.disclosure._kernels import hockey_stick
+    from omit.disclosure.swapping import Swapping
 
+    _validate.instance("swapping", swapping, Swapping)
+    _validate.instance("universe", universe, Universe)
+    epsilon = _validate.epsilon(epsilon)
+    if universe.records > MOST_RECORDS:
+        return None
     quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
     combinations = math.prod(len(universe.attributes[place]) for place in quasi)
     rest = [len(each) for place, each in enumerate(universe.attributes) if place not in quasi]

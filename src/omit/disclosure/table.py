@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray, show_records, whole_counts
+from omit._numeric import FloatArray, IntArray, as_array
+from omit.data.casting import show_records, whole_counts
 from omit.disclosure.attributes import Attribute, chosen
 from omit.errors import InvalidInput
 
@@ -47,6 +47,8 @@ class Universe:
         require_holdable(self.attributes)
         records = _validate.positive_integer("the number of records", self.records)
         largest = min(_validate.whole("largest_count", self.largest_count) or records, records)
+        if records >= 2**62:
+            raise InvalidInput("Expected less than 2^62 records.")
         object.__setattr__(self, "records", records)
         object.__setattr__(self, "largest_count", largest)
         if largest * self.cells < self.records:
@@ -63,9 +65,8 @@ class Universe:
 
 def as_attributes(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     """Return the attributes of a table as a tuple, or refuse what are none."""
-    if isinstance(attributes, str | bytes | Attribute) or not isinstance(attributes, Iterable):
-        raise InvalidInput(f"Expected several attributes, got {_validate.shown(attributes)}.")
-    return tuple(_validate.instance("every attribute", each, Attribute) for each in attributes)
+    several = _validate.several("attributes", attributes)
+    return tuple(_validate.instance("every attribute", each, Attribute) for each in several)
 
 
 def require_holdable(attributes: Sequence[Attribute]) -> None:
@@ -122,6 +123,7 @@ class CountTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", as_attributes(self.attributes))
         _validate.instance("source", self.source, str)
+        object.__setattr__(self, "remarks", _validate.texts("remarks", self.remarks))
         object.__setattr__(self, "left_out", _validate.whole("left_out", self.left_out))
         require_holdable(self.attributes)
         counts = whole_counts("the table", self.counts)

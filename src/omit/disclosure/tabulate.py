@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from omit import _validate
-from omit.data.casting import NUMBER, AnyArray, IntArray, show_records
+from omit._numeric import IntArray
+from omit.data.casting import NUMBER, AnyArray, show_records
 from omit.data.declared import declared_categories
 from omit.data.nearest import nearest
-from omit.data.opening import is_registered, opened_table, position_of, registered_table
+from omit.data.opening import (
+    is_registered,
+    opened_table,
+    position_of,
+    registered_table,
+    require_no_table,
+)
 from omit.data.registry import DATASETS, Dataset
 from omit.data.sources import Table, frame_table, no_number_sql
 from omit.disclosure.attributes import (
@@ -77,8 +84,7 @@ def tabulate(
     >>> tabulate("adult", ["sex", "income"])
     CountTable(sex x income: 32,561 records in 4 cells, 0 of them empty)
     """
-    if missing not in ("drop", "category"):
-        raise InvalidInput(f"Expected missing={_validate.shown(missing)} to be drop or category.")
+    _validate.one_of("missing", missing, ("drop", "category"))
     attributes = _validate.texts("attributes", attributes)
     missing_values = _strings("missing_values", missing_values)
     if domains is not None and not isinstance(domains, Mapping):
@@ -94,21 +100,24 @@ def tabulate(
         raise InvalidInput("Expected at least one attribute.")
     known = DATASETS[source] if is_registered(source, table) else None
     absent = (*missing_values, *(known.missing if known else ()))
-    with _opened(source, table) as opened:
+    needed = {derivations[each].column if each in derivations else each for each in attributes}
+    with _opened(source, table, needed) as opened:
         return _tabulate(opened, attributes, derivations, domains or {}, missing, absent, known)
 
 
 def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
     """Return several texts, some of which may be empty."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInput(f"Expected {name} to be several texts, got {_validate.shown(values)}.")
-    return tuple(_validate.instance(f"every text of {name}", each, str) for each in values)
+    several = _validate.several(f"texts as {name}", values)
+    return tuple(_validate.instance(f"every text of {name}", each, str) for each in several)
 
 
-def _opened(source: Any, table: str | None) -> AbstractContextManager[Table]:
+def _opened(
+    source: Any, table: str | None, needed: Collection[str]
+) -> AbstractContextManager[Table]:
     pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
     if pandas and isinstance(source, pandas.DataFrame):
-        return frame_table(source, "the DataFrame")
+        require_no_table(table, "a pandas object")
+        return frame_table(source, "the DataFrame", needed)
     if is_registered(source, table):
         return registered_table(DATASETS[source])
     return opened_table(source, table)
@@ -178,7 +187,7 @@ def _declared(
     domain = domains.get(name)
     if isinstance(domain, str) and domain == FROM_DATA:
         return None
-    if domain is not None and (isinstance(domain, str) or not isinstance(domain, Iterable)):
+    if isinstance(domain, str):
         raise InvalidInput(
             f"Expected the domain of {name!r} to be several categories or {FROM_DATA!r}."
         )

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import chosen
 from omit.disclosure.table import CountTable, cell_values
 from omit.errors import InvalidInput
@@ -122,10 +121,11 @@ def regression_line(
     (1.0, 2.0)
     """
     weights = np.maximum(0.0, as_array(counts))
-    if weights.shape != (np.size(x), np.size(y)):
-        raise InvalidInput(f"Expected a count for each of {np.size(x)} x {np.size(y)} pairs.")
+    row, column = as_array(x).reshape(-1), as_array(y).reshape(-1)
+    if weights.shape != (len(row), len(column)):
+        raise InvalidInput(f"Expected a count for each of {len(row)} x {len(column)} pairs.")
     total = weights.sum()
-    xs, ys = as_array(x)[:, None], as_array(y)[None, :]
+    xs, ys = row[:, None], column[None, :]
     if total == 0:
         return float("nan"), float("nan")
     mean_x, mean_y = (weights * xs).sum() / total, (weights * ys).sum() / total

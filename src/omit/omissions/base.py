@@ -253,9 +253,11 @@ class Omission(ABC):
     def _delta_not_below(self, delta: float, epsilon: float, after: float) -> float:
         """Return delta by the shift rule, with the rounding error of an exponential."""
         factor = self._delta_factor(epsilon, after)
-        return (
-            raised(delta * factor, _ROUNDING * (1 + abs(after - epsilon))) if factor != 1 else delta
-        )
+        if factor == 1:
+            return delta
+        product = raised(delta * factor, _ROUNDING * (1 + abs(after - epsilon)))
+        # As with epsilon, what is too small for a number is not nothing.
+        return product or (SMALLEST_POSITIVE if self.largest_keep_probability > 0 else 0.0)
 
     def _delta_factor(self, epsilon: float, after: float) -> float:
         """Return by what the shift rule multiplies delta."""

@@ -33,8 +33,7 @@ import numba
 import numpy as np
 
 from omit._compile import compiled
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.data.points import Points
 from omit.errors import Refused
 from omit.omissions.mean_distances import (

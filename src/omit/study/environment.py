@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import omit
+from omit._version import __version__
 from omit.errors import InvalidInput
 
 # Whose versions can change a number.
@@ -73,11 +73,11 @@ class OtherEnvironment(InvalidInput):
 @lru_cache(maxsize=1)
 def _here() -> Environment:
     code = hashlib.sha256()
-    package = Path(omit.__file__).parent
+    package = Path(__file__).parents[1]
     for path in sorted(package.rglob("*.py")):
         code.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return Environment(
-        omit.__version__,
+        __version__,
         code.hexdigest(),
         ".".join(platform.python_version_tuple()[:2]),
         tuple((name, _version(name)) for name in _LIBRARIES),

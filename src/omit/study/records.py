@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import omit
+from omit._version import __version__
 from omit.errors import InvalidInput
 from omit.study.cell import Cell
 from omit.study.values import Answer, Value
@@ -56,15 +56,13 @@ class Contents:
 
 def header() -> bytes:
     """Return the first line of a store."""
-    return _line(_MARK, {"format": FORMAT, "omit": omit.__version__})
+    return _line(_MARK, {"format": FORMAT, "omit": __version__})
 
 
 def record(finished: Sequence[Finished]) -> bytes:
     """Return the line of cells that were computed together."""
     identities = ",".join(each.cell.identity for each in finished).encode()
-    return _line(
-        identities, {"omit": omit.__version__, "cells": [_entry(each) for each in finished]}
-    )
+    return _line(identities, {"omit": __version__, "cells": [_entry(each) for each in finished]})
 
 
 def contents(data: bytes, name: str) -> Contents:
@@ -149,7 +147,7 @@ def _end_of_header(data: bytes, name: str) -> int:
     if said["format"] != FORMAT:
         raise InvalidInput(
             f"The store {name} has format {said['format']}, written by omit {said['omit']}, and "
-            f"omit {omit.__version__} has format {FORMAT}; use that version or name another store."
+            f"omit {__version__} has format {FORMAT}; use that version or name another store."
         )
     return end
 
