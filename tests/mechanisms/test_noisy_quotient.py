@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Literal
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, special
@@ -110,3 +111,70 @@ def test_with_a_public_count_only_the_sum_is_noisy() -> None:
     # The mean absolute Laplace noise is its scale.
     assert float(quotient.distances(12.0, 4.0, 3.0)) == pytest.approx(6.0 / 4)
     assert float(quotient.above(12.0, 4.0, 3.0)) == pytest.approx(0.5)
+
+
+def _digits(quotient: NoisyQuotient, s: float, n: float, truth: float) -> float:
+    """Return the expected distance of a clipped answer, by integrals of many digits."""
+    assert quotient.count is not None
+    with mpmath.workdps(40):
+        b, c = mpmath.mpf(quotient.total.scale), mpmath.mpf(quotient.count.scale)
+        lower, upper = (mpmath.mpf(limit) for limit in quotient.limits)
+        t, s, n = mpmath.mpf(truth), mpmath.mpf(s), mpmath.mpf(n)
+
+        def excess(u: mpmath.mpf) -> mpmath.mpf:
+            if quotient.total.kind == "laplace":
+                return max(u, 0) + b * mpmath.exp(-abs(u) / b) / 2
+            return b * mpmath.npdf(u / b) + u * mpmath.ncdf(u / b)
+
+        def distance(y: mpmath.mpf) -> mpmath.mpf:
+            above = excess(s - t * y) - excess(s - upper * y)
+            return (above + excess(t * y - s) - excess(lower * y - s)) / y
+
+        def density(y: mpmath.mpf) -> mpmath.mpf:
+            if quotient.total.kind == "laplace":
+                return mpmath.exp(-abs(y - n) / c) / (2 * c)
+            return mpmath.npdf((y - n) / c) / c
+
+        kinks = [s / x for x in (t, lower, upper) if x]
+        spaced = [n + step * c for step in (-90, -30, -10, -3, -1, 1, 3, 10, 30, 90)]
+        doubled = [mpmath.mpf(2) ** k for k in range(60)]
+        inside = [y for y in (1, n, *kinks, *spaced, *doubled) if 1 <= y <= n + 90 * c]
+        clamped = mpmath.ncdf((1 - n) / c)
+        if quotient.total.kind == "laplace":
+            clamped = mpmath.exp((1 - n) / c) / 2
+        rest = mpmath.quad(lambda y: distance(y) * density(y), sorted(set(inside)))
+        return float(clamped * distance(mpmath.mpf(1)) + rest)
+
+
+@pytest.mark.parametrize("fine", [True, False])
+@pytest.mark.parametrize(
+    ("noise", "bounds", "s", "n", "truth", "scale"),
+    [
+        # Noise of the sum many times all that answers may be.
+        ("laplace", (0.0, 125.0), 1256854.6, 32561.0, 38.6, 2e7),
+        ("laplace", (0.0, 125.0), 1256854.6, 32561.0, 38.6, 2e5),
+        ("gaussian", (0.0, 125.0), 1256854.6, 32561.0, 38.6, 2e7),
+        # Values near a bound, and far smaller than the other one.
+        ("laplace", (-1e6, 1e-6), 0.007905, 7905.0, 0.0, 0.2),
+        ("laplace", (-140.25, -100.0), -19173.5, 137.0, -139.95, 0.108),
+        ("laplace", (-1e6, 100.0), -52844385.0, 53.0, -1e6, 0.34),
+        # A bound so near to 0 that sums are beyond all numbers above it.
+        ("laplace", (1e-310, 1.0), 2.0, 4.0, 0.5, 0.5),
+    ],
+)
+def test_distances_keep_their_digits_however_much_cancels(
+    noise: Symmetric,
+    bounds: tuple[float, float],
+    s: float,
+    n: float,
+    truth: float,
+    scale: float,
+    fine: bool,
+) -> None:
+    largest = max(abs(bound) for bound in bounds)
+    quotient = NoisyQuotient(Noise(noise, largest * scale), Noise(noise, scale), bounds)
+    expected = _digits(quotient, s, n, truth)
+    # What `exact_mean` allows for rounding, and less where nothing must be allowed.
+    sure = 1e-14 * (abs(s) / n + abs(truth) + quotient.total.scale / n)
+    got = float(quotient.distances(s, n, truth, fine))
+    assert got == pytest.approx(expected, abs=min(sure, 1e-12 * expected + 1e-14 * abs(truth)))

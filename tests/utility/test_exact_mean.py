@@ -518,6 +518,38 @@ def test_inversion_and_the_law_of_sums_agree_within_their_precisions(noise: Symm
         assert abs(inverted.expected - value) <= inverted.precision + precision
 
 
+@pytest.mark.parametrize("bounds", [(0.0, 100.0), None], ids=str)
+@pytest.mark.parametrize("epsilon", [50.0, 1000.0])
+def test_values_at_the_upper_bound_make_both_noises_equal_and_the_error_stays_exact(
+    epsilon: float, bounds: tuple[float, float] | None
+) -> None:
+    from omit.utility.exact_mean import _by_law
+    from omit.utility.inverted_mean import inverted_mean
+    from omit.utility.mean_setting import MeanSetting
+
+    # The noise of the sum has 100 times the scale of that of the count, and so has x Z2 near 100.
+    values, counts = 100 - 1e-5 * np.arange(20.0)[::-1], np.full(20, 100)
+    quotient = NoisyQuotient(Noise("laplace", 200 / epsilon), Noise("laplace", 2 / epsilon), bounds)
+    truth = float(values.mean())
+    setting = MeanSetting.of(values, counts, np.full(20, 0.5), quotient, truth)
+    inverted = inverted_mean(setting, 1e-10)
+    value, precision, _ = _by_law(setting, 3_000_000, 1e-3)
+    assert abs(inverted.expected - value) <= inverted.precision + precision
+    # Unlike its bound, the sum over the law is good to many digits.
+    assert inverted.expected == pytest.approx(value, rel=1e-10)
+
+
+def test_log_moments_grow_as_they_do_by_their_definition() -> None:
+    from omit.utility.mean_setting import MeanSetting
+
+    quotient = NoisyQuotient(Noise("laplace", 1.0), Noise("laplace", 1.0), None)
+    values, counts = np.array([-3.0, 0.5, 7.0]), np.array([4, 9, 2])
+    setting = MeanSetting.of(values, counts, np.array([0.3, 1.0, 0.9]), quotient, 1.0)
+    for tilt, more in ((0.4, 0.3), (0.4, -0.9), (-2.0, 1.5), (30.0, -5.0), (-30.0, -40.0)):
+        grown = setting.exact_log_moment(tilt + more, 1.5) - setting.exact_log_moment(tilt, 1.5)
+        assert setting.log_moment_growth(tilt, more, 1.5) == pytest.approx(grown, rel=1e-12)
+
+
 @each_noise
 def test_bounds_on_rare_counts_are_never_too_small(noise: Symmetric) -> None:
     from scipy import stats
@@ -605,3 +637,20 @@ def test_more_different_values_than_there_is_memory_for_are_refused() -> None:
     column = Column.from_values(np.arange(200_001.0), bounds=(0, 1e6))
     with pytest.raises(InvalidInput, match="200,001 different values"):
         expected_error(column, NoisyMean(), Guarantee(1.0), PoissonSampling(0.3))
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1e-310])
+def test_many_values_of_which_hardly_any_is_kept_have_an_error(rate: float) -> None:
+    values, truth = np.arange(20.0, 50.0), 34.5
+    quotient = NoisyQuotient(Noise("laplace", 200.0), Noise("laplace", 2.0), (0.0, 125.0))
+    once, keep = np.ones(30, dtype=np.int64), np.full(30, rate)
+    found = mean_error(values, once, keep, quotient, truth, 1e-9, False)
+    # Three records are left with a probability below 1e-14.
+    pairs = np.add.outer(values, values)[np.triu_indices(30, 1)]
+    expected = (
+        (1 - rate) ** 30 * quotient.distances(0.0, 0, truth)[()]
+        + rate * (1 - rate) ** 29 * quotient.distances(values, 1, truth).sum()
+        + rate**2 * (1 - rate) ** 28 * quotient.distances(pairs, 2, truth).sum()
+    )
+    assert found.expected == pytest.approx(expected, abs=found.precision + 1e-12)
+    assert found.precision < 1e-9 * found.expected

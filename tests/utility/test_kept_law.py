@@ -102,3 +102,18 @@ def test_merged_outcomes_keep_mean_and_total() -> None:
 def test_a_lattice_is_found_within_rounding_only(values: list[float], step: float | None) -> None:
     found = lattice_step(np.array(values))
     assert found == (step if step is None else pytest.approx(step))
+
+
+def test_a_merged_law_tells_probabilities_of_answers_under_narrow_noise_too() -> None:
+    from omit.mechanisms.noisy_quotient import NoisyQuotient
+
+    values, counts = np.array([3.0, 40.0, 101.0, 190.0]), np.array([30, 25, 28, 22])
+    for epsilon in (3.0, 600.0):
+        quotient = NoisyQuotient(Noise("laplace", 400 / epsilon), Noise("laplace", 2 / epsilon))
+        law = kept_law(values, counts, np.array([0.5, 0.6, 0.4, 0.7]), quotient.total, 1_000_000)
+        few = law.merged(40_000)
+        assert len(few.sums) < len(law.sums)
+        for x in (70.0, 80.0, 83.0, 95.0):
+            all_of_it = law.probabilities @ quotient.above(law.sums, law.sizes, x)
+            merged = few.probabilities @ quotient.above(few.sums, few.sizes, x)
+            assert merged == pytest.approx(all_of_it, abs=1e-3)

@@ -77,3 +77,14 @@ def test_progress_is_told_once_for_each_point() -> None:
 def test_simulated_points_are_counted() -> None:
     found = landscape(ages, NoisyTotal(), Guarantee(1.0), **GRID, runs=20)  # type: ignore[arg-type]
     assert found.simulated == 2 * (1 + 2 + 6)
+
+
+def test_few_records_of_many_values_are_simulated_where_all_errors_would_take_minutes() -> None:
+    few = Column.from_values(np.arange(20, 80), bounds=(0, 125), name="age")
+    found = landscape(
+        few, NoisyMean(), Guarantee(1.0), epsilons=(0.5,), rates=(0.3,), probabilities=(0.1, 0.3)
+    )
+    assert found.simulated == found.size - 1  # without omission there is one outcome
+    exact = expected_error(few, NoisyMean(), Guarantee(0.5), PoissonSampling(0.3))
+    assert exact.method == "exact"
+    assert abs(found.by_rate[0, 0] - exact.value) < 2 * found.by_rate_margin[0, 0] < exact.value

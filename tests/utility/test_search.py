@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,8 @@ from omit import (
     read,
     solve,
 )
+from omit.utility import search
+from omit.utility.error import Error
 from omit.utility.search import default_candidates
 from tests.utility.own_classes import Dial, SetCounts
 
@@ -114,6 +117,27 @@ def test_the_best_has_the_smallest_error_of_all_candidates() -> None:
     assert (answer.tried, len(seen)) == (4, 4)
 
 
+def test_slow_means_are_computed_only_for_what_may_be_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = Column.from_values(range(20, 80), bounds=(0, 125))
+    candidates = [PoissonSampling(rate) for rate in (0.2, 0.4, 0.79, 0.8)]
+    exact = {each: expected_error(few, NoisyMean(), Guarantee(0.5), each) for each in candidates}
+    assert {error.method for error in exact.values()} == {"exact"}
+    computed = []
+
+    def counting(*arguments: Any, quick: bool, **options: Any) -> Error:
+        computed.extend([] if quick else [arguments[3]])
+        return expected_error(*arguments, quick=quick, **options)
+
+    monkeypatch.setattr(search, "expected_error", counting)
+    found = best(few, NoisyMean(), Guarantee(0.5), candidates)
+    assert found.nearest == min(candidates, key=lambda each: exact[each].value)
+    assert found.tried == 4
+    assert found.nearest in computed
+    assert not {PoissonSampling(0.2), PoissonSampling(0.4)} & set(computed)
+
+
 def test_an_estimate_that_may_be_luck_is_not_called_best() -> None:
     column = Column.from_counts([1, 2], [100, 1], bounds=(1, 2))
     lucky = best(column, Dial(), Guarantee(1.0), [SetCounts(95, 94)], runs=200)
@@ -162,6 +186,25 @@ def test_the_solution_reaches_the_wanted_error_and_nothing_stronger_does(
     assert again.value == pytest.approx(error.value, rel=1e-6)
     stronger = Guarantee(guarantee.epsilon * (1 - 1e-6), delta)
     assert expected_error(ages, mechanism, stronger, omission).value > wanted
+
+
+@pytest.mark.parametrize("wanted", [1e17, 1e100, 1e308])
+def test_any_epsilon_reaches_a_huge_error(wanted: float) -> None:
+    guarantee, error = solve(ages, NoisyMean(), wanted)
+    assert guarantee.epsilon <= 1e-6
+    assert error.value <= wanted
+
+
+def test_a_solution_takes_few_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counting(*arguments: Any, **options: Any) -> Error:
+        asked.append(arguments)
+        return expected_error(*arguments, **options)
+
+    monkeypatch.setattr(search, "expected_error", counting)
+    solve(ages, NoisyMean(), 1.0, PoissonSampling(0.7))
+    assert len(asked) < 20
 
 
 def test_under_replace_the_solution_is_in_closed_form() -> None:

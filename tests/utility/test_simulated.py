@@ -125,3 +125,22 @@ def test_as_many_runs_are_made_as_asked_for_however_many_fit_at_a_time(
     assert sizes == [7, 7, 2]
     assert len(errors) == 16
     assert len(set(errors.tolist())) == 16
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_unclipped_means_whose_rare_answers_are_not_drawn_are_flagged(noise: str) -> None:
+    column = Column.from_values([float(each) for each in range(100)], bounds=(0, 100))
+    mechanism = NoisyMean(noise, "published")  # type: ignore[arg-type]
+    delta = 1e-6 if noise == "gaussian" else 0.0
+
+    def flagged(epsilon: float, seed: int) -> tuple[bool, bool]:
+        guarantee = Guarantee(epsilon, delta)
+        truth = expected_error(column, mechanism, guarantee, details=False).value
+        rng = np.random.default_rng(seed)
+        error = expected_error(column, mechanism, guarantee, method="simulated", rng=rng)
+        return error.skewed, error.low <= truth <= error.high
+
+    rare = [flagged(0.133 if noise == "laplace" else 0.3, seed) for seed in range(40)]
+    assert all(skewed for skewed, _ in rare)
+    assert sum(covered for _, covered in rare) < 36
+    assert not any(flagged(2.0, seed)[0] for seed in range(5))

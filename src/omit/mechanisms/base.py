@@ -69,3 +69,18 @@ class Mechanism(ProtectedStatistic):
     def largest_error(self, bounds: tuple[float, float] | None, truth: Any) -> float:
         """Return the largest error that an answer can have; infinite, as here, if there is none."""
         return math.inf
+
+    def unseen_error(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: Any,
+        runs: int,
+    ) -> float:
+        """Return about what answers too rare for so many runs add to the error on these counts.
+
+        Nothing, as here, unless answers can be arbitrarily far off.
+        """
+        return 0.0

@@ -20,6 +20,10 @@ from omit.mechanisms.noisy_quotient import NoisyQuotient
 # How many times farther from 0 than they are wide the bounds may be where the count is noisy: sums
 # of the values then still have digits to tell answers within the bounds apart.
 _FARTHEST = 1e6
+# A quotient by a noisy count of less than this part of the true one is far off, and its error is
+# estimated well by so many of them.
+_SMALL_PART = 0.1
+_SEEN = 1000
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,28 @@ class NoisyMean(Mechanism):
         if bounds is None or self.variant == "published":
             return math.inf
         return per_cent(truth) * max(abs(float(truth) - bound) for bound in bounds)
+
+    def unseen_error(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        truth: Any,
+        runs: int,
+    ) -> float:
+        """Return what unclipped answers add whose noisy count is a small part of the true one.
+
+        Nothing if so many runs show enough of them.
+        """
+        quotient = self.quotient(guarantee, bounds)
+        if self.variant == "clipped" or quotient.count is None:
+            return 0.0
+        sums, sizes = _kept(column, counts, quotient)
+        chance = quotient.count.cdf((_SMALL_PART - 1) * sizes)
+        if runs * float(chance.mean()) >= _SEEN:
+            return 0.0
+        return per_cent(truth) * float((chance * np.abs(sums - truth)).mean())
 
     def _noise(self, guarantee: Guarantee, sensitivity: float) -> Noise:
         return Noise(self.noise, calibrated_scale(self.noise, guarantee, sensitivity))

@@ -13,9 +13,10 @@ answer that is clipped to `[l, u]` from a truth t between them is
 and without clipping the first and the third term. `E (x - T)⁺` is the same with `S, x` negated.
 
 *Laplace noise* has `A(u) = u⁺ + b e^(-|u|/b) / 2`. Between the cuts 1, C and S/x the integrand is a
-sum of exponentials over y, so the integral is one of exponential integrals. Their terms are of the
-size of x, and where the count is many times its noise the answer is much closer to the truth than
-that: there, and for *Gaussian noise*, Gauss-Legendre rules of 16 nodes are used.
+sum of exponentials over y, so the integral is one of exponential integrals, whose rounding is added
+up. Their terms are of the size of x and of the noise, and where the count is many times its noise,
+or the noise many times the bounds, the answer is much closer to the truth than that: there, and for
+*Gaussian noise*, Gauss-Legendre rules of 16 nodes are used, on differences that do not cancel.
 
 *Their error.* Panels end at the kinks of the integrand, are no wider than 8 scales of Laplace or 3
 standard deviations of Gaussian noise, and no wider than the distance of their start from 0. So the
@@ -47,6 +48,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _EULER_GAMMA = 0.5772156649015329
 # The count in units of its noise from which on rules are used instead of exponential integrals.
 _MANY = 200.0
+# What rounding may do to exponential integrals, relative to the size of values and noise.
+_SURE = 3e-15
+_EPSILON = 2.0**-53
+# Four nodes of Gauss and Legendre on [-1, 1].
+_INNER, _OUTER, _INNER_WEIGHT = 0.3399810435848563, 0.8611363115940526, 0.6521451548625461
 
 
 @dataclass(frozen=True)
@@ -167,14 +173,15 @@ def _excess(
         atom = 0.0
         if below_one > 0.0:
             atom = below_one * _clipped_hinge(s, x, limit, b, gaussian)
-        if gaussian or n > many * c:
-            rest = _integral_by_rules(s, n, x, b, c, gaussian, nodes, weights)
+        rest, error = 0.0, math.inf
+        if not gaussian and n <= many * c:
+            rest, error = _laplace_integral(s, n, x, b, c)
             if limit < math.inf:
-                rest -= _integral_by_rules(s, n, limit, b, c, gaussian, nodes, weights)
-        else:
-            rest = _laplace_integral(s, n, x, b, c)
-            if limit < math.inf:
-                rest -= _laplace_integral(s, n, limit, b, c)
+                clipped, more = _laplace_integral(s, n, limit, b, c)
+                rest, error = rest - clipped, error + more
+        # The terms of exponential integrals may be far larger than what they add up to.
+        if not error <= _SURE * (abs(x) + (abs(s) + b) / max(n, 1.0)):
+            rest = _integral_by_rules(s, n, x, limit, b, c, gaussian, nodes, weights)
         result[i] = atom + rest
     return result
 
@@ -193,12 +200,33 @@ def _known_count_excess(
 
 @compiled
 def _clipped_hinge(s: float, x: float, limit: float, b: float, gaussian: bool) -> float:
-    """Return `A(s - x) - A(s - limit)`, without cancellation where s is far above both."""
-    straight = min(max(s, x), limit) - x
-    curved = _rounding_of_hinge(s - x, b, gaussian)
-    if limit < math.inf:
-        curved -= _rounding_of_hinge(s - limit, b, gaussian)
-    return straight + curved
+    """Return `A(s - x) - A(s - limit)`, without cancellation."""
+    return _clipped_by(s - x, s - limit, limit - x, b, gaussian)
+
+
+@compiled
+def _clipped_by(over: float, over_limit: float, between: float, b: float, gaussian: bool) -> float:
+    """Return `A(over) - A(over_limit)`, which are `between` apart, without cancellation."""
+    straight = min(max(over, 0.0), between)
+    if over_limit == -math.inf:
+        return straight + _rounding_of_hinge(over, b, gaussian)
+    first = abs(over) / b
+    # On one side of both the distance between them has all its digits.
+    apart = (abs(over_limit) - abs(over)) / b
+    if over > 0.0 and over_limit > 0.0:
+        apart = -between / b
+    elif over < 0.0 and over_limit < 0.0:
+        apart = between / b
+    if abs(apart) > 0.1:
+        curved = _rounding_of_hinge(over, b, gaussian)
+        return straight + curved - _rounding_of_hinge(over_limit, b, gaussian)
+    if not gaussian:
+        return straight - 0.5 * b * math.exp(-first) * math.expm1(-apart)
+    # The integral of the normal tail between the two, by four nodes of Gauss and Legendre.
+    middle, half = first + 0.5 * apart, 0.5 * apart
+    inner = _normal_cdf(-middle - _INNER * half) + _normal_cdf(-middle + _INNER * half)
+    outer = _normal_cdf(-middle - _OUTER * half) + _normal_cdf(-middle + _OUTER * half)
+    return straight + b * half * (_INNER_WEIGHT * inner + (1.0 - _INNER_WEIGHT) * outer)
 
 
 @compiled
@@ -221,43 +249,53 @@ def _integral_by_rules(
     s: float,
     n: float,
     x: float,
+    limit: float,
     b: float,
     c: float,
     gaussian: bool,
     nodes: FloatArray,
     weights: FloatArray,
 ) -> float:
-    """Return `∫ A(s - x y) f₂(y - n) dy / y` from 1 on, panel by panel.
+    """Return `∫ (A(s - x y) - A(s - limit y)) f₂(y - n) dy / y` from 1 on, panel by panel.
 
     In `v = y - n`, so that no digits are lost where noise is narrow and the count is large.
     """
     reach, widest = (9.0, 3.0) if gaussian else (45.0, 8.0)
     start, end = max(1.0 - n, -reach * c), reach * c
-    # Where A bends, and how fast.
-    excess, bend = s - x * n, math.inf
-    near, kink, far = start, start, start
-    if x != 0.0:
-        bend, kink = b / abs(x), excess / x
-        near, far = kink - reach * bend, kink + reach * bend
-    cuts = np.array([start, 0.0, near, kink, far, end])
+    # Where A bends, and how fast: for x and for the limit.
+    excess, over_limit = s - x * n, s - limit * n
+    cuts = np.full(9, start)
+    cuts[1], cuts[2] = 0.0, end
+    bends, near, far = np.full(2, c), np.full(2, start), np.full(2, start)
+    for which in range(2):
+        slope, above = (x, excess) if which == 0 else (limit, over_limit)
+        if slope != 0.0 and abs(slope) < math.inf:
+            bend, kink = b / abs(slope), above / slope
+            bends[which] = min(c, bend)
+            near[which], far[which] = kink - reach * bend, kink + reach * bend
+            cuts[3 + 3 * which] = near[which]
+            cuts[4 + 3 * which] = kink
+            cuts[5 + 3 * which] = far[which]
     cuts = np.sort(np.minimum(np.maximum(cuts, start), end))
     total = 0.0
-    for k in range(5):
+    for k in range(8):
         left, last = cuts[k], cuts[k + 1]
-        middle = 0.5 * (left + last)
-        width = c if (middle < near or middle > far) else min(c, bend)
+        middle, width = 0.5 * (left + last), c
+        for which in range(2):
+            if near[which] <= middle <= far[which]:
+                width = min(width, bends[which])
         while left < last:
             # Never wider than the way to the pole at y = 0.
             right = min(left + min(widest * width, n + left), last)
             half = 0.5 * (right - left)
             for i in range(len(nodes)):
                 v = left + half * (nodes[i] + 1.0)
-                u = excess - x * v
                 if gaussian:
                     density = math.exp(-0.5 * (v / c) ** 2) / (c * math.sqrt(2 * math.pi))
                 else:
                     density = 0.5 * math.exp(-abs(v) / c) / c
-                hinge = max(u, 0.0) + _rounding_of_hinge(u, b, gaussian)
+                lost = over_limit - limit * v if limit < math.inf else -math.inf
+                hinge = _clipped_by(excess - x * v, lost, (limit - x) * (n + v), b, gaussian)
                 total += half * weights[i] * density * hinge / (n + v)
             if right <= left:
                 break
@@ -266,42 +304,65 @@ def _integral_by_rules(
 
 
 @compiled
-def _laplace_integral(s: float, n: float, x: float, b: float, c: float) -> float:
-    """Return `∫ A(s - x y) f₂(y - n) dy / y` from 1 on, by exponential integrals."""
+def _laplace_integral(s: float, n: float, x: float, b: float, c: float) -> tuple[float, float]:
+    """Return `∫ A(s - x y) f₂(y - n) dy / y` from 1 on, and a bound on what rounding does to it.
+
+    By exponential integrals: between cuts the integrand has an antiderivative.
+    """
     cuts = np.array([1.0, 1.0, 1.0])
     if n > 1.0:
         cuts[1] = n
     if x != 0.0 and s / x > 1.0:
         cuts[2] = s / x
+    kink = cuts[2]
     cuts = np.sort(cuts)
-    total = 0.0
+    if not cuts[2] < math.inf:
+        return 0.0, math.inf
+    total, error = 0.0, 0.0
     for k in range(3):
-        y1 = cuts[k]
-        y2 = cuts[k + 1] if k < 2 else math.inf
-        if y2 <= y1:
+        if k < 2 and cuts[k + 1] <= cuts[k]:
             continue
-        inside = 0.5 * (y1 + y2) if k < 2 else y1 + 1.0
+        inside = 0.5 * (cuts[k] + cuts[k + 1]) if k < 2 else 2.0 * cuts[k]
         tau = 1.0 if inside < n else -1.0
         sigma = 1.0 if s > x * inside else -1.0
-        d1, d2 = -abs(y1 - n) / c, -abs(y2 - n) / c
-        if sigma > 0:
-            total += s * _exponential_over_y(tau / c, y1, y2, d1, d2)
-            total -= x * tau * c * (math.exp(d2) - math.exp(d1))
-        e1 = d1 - abs(s - x * y1) / b
-        e2 = d2 - abs(s - x * y2) / b if k < 2 else -math.inf
-        total += 0.5 * b * _exponential_over_y(tau / c + sigma * x / b, y1, y2, e1, e2)
-    return total / (2.0 * c)
+        a = tau / c + sigma * x / b
+        # Rounding moves a, too.
+        moved = 4.0
+        if a != 0.0:
+            moved += (1.0 / c + abs(x) / b) / abs(a)
+        for end in range(2):
+            if k == 2 and end == 1:
+                continue
+            y = cuts[k + end]
+            straight = curved = straight_size = 0.0
+            if sigma > 0:
+                straight = s * _antiderivative(tau / c, y)
+                straight_size = 4.0 * (abs(straight) + abs(x) * c)
+                straight -= x * tau * c
+            if a != 0.0:
+                curved = 0.5 * b * _antiderivative(a, y)
+            elif end == 1:
+                curved = 0.5 * b * math.log(y / cuts[k])
+            d = -abs(y - n) / c
+            e = d - abs(s - x * y) / b
+            in_d = (y if y == kink else abs(y - n)) / c
+            in_e = in_d + (abs(s) + abs(x) * y) / b
+            first, second = math.exp(d), math.exp(e)
+            if y == kink and x != 0.0 and y > 1.0:
+                # The two have one factor there, and with it one error.
+                second, in_e = first, 0.0
+                error += first * in_d * abs(straight + curved)
+            else:
+                error += first * in_d * abs(straight)
+            error += first * straight_size + second * (in_e + moved) * abs(curved)
+            total += (first * straight + second * curved) * (1.0 if end else -1.0)
+    return total / (2.0 * c), _EPSILON * error / (2.0 * c)
 
 
 @compiled
-def _exponential_over_y(a: float, y1: float, y2: float, e1: float, e2: float) -> float:
-    """Return `∫ e^(a y + k) dy / y` from y1 to y2, where the exponent is e1 and e2 at the ends."""
-    if a == 0.0:
-        return math.exp(e1) * math.log(y2 / y1) if y2 < math.inf else 0.0
-    if a > 0.0:
-        return math.exp(e2) * _scaled_ei(a * y2) - math.exp(e1) * _scaled_ei(a * y1)
-    first = math.exp(e1) * _scaled_e1(-a * y1)
-    return first - math.exp(e2) * _scaled_e1(-a * y2) if y2 < math.inf else first
+def _antiderivative(a: float, y: float) -> float:
+    """Return that of `e^(a y) / y`, divided by `e^(a y)`; it vanishes at -∞ or at ∞."""
+    return _scaled_ei(a * y) if a > 0.0 else -_scaled_e1(-a * y)
 
 
 @compiled

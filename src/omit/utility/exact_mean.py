@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ _COARSEST = 1e-6
 # How many outcomes are listed at once, and at most, by the time that one takes.
 _FEW = 3_000
 _MOST = {"laplace": 1_000_000, "gaussian": 150_000}
+_MOST_QUICKLY = {"laplace": 20_000, "gaussian": 3_000}
 # To how many outcomes a law is merged before quantiles are read off it.
 _CELLS = 40_000
 # What rounding does to the expected distance of one outcome, relative to the size of its terms.
@@ -34,6 +36,8 @@ _ROUNDING = 1e-14
 # An outlier: so many deviations of the others' sum away, and no more records than this.
 _FAR = 8.0
 _FEW_OUTLIERS = 3
+# How many values are taken apart so, at most: if hardly any record is kept, all are outliers.
+_MOST_OUTLIERS = 2
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ def mean_error(
     truth: float,
     tolerance: float = 1e-9,
     quantiles: bool = True,
+    quick: bool = False,
 ) -> MeanError:
     """Return the exact expected error of the noisy mean.
 
@@ -73,6 +78,9 @@ def mean_error(
         The relative precision to reach.
     quantiles : bool
         Whether to find the quantiles too.
+    quick : bool
+        Whether there is none where listing outcomes would take longer than a few hundredths of a
+        second.
 
     Raises
     ------
@@ -80,7 +88,7 @@ def mean_error(
         If there is no exact error within reach.
     """
     setting = MeanSetting.of(values, counts, keep, quotient, truth)
-    expected, precision, above = _expected(setting, max(tolerance, 1e-12))
+    expected, precision, above = _expected(setting, max(tolerance, 1e-12), quick)
     bias, deviations = 0.0, (0.0, 0.0)
     if setting.size > 0:
         bias = setting.center - truth
@@ -97,7 +105,9 @@ def mean_error(
 Above = Callable[[float], float]
 
 
-def _expected(setting: MeanSetting, tolerance: float) -> tuple[float, float, Above]:
+def _expected(
+    setting: MeanSetting, tolerance: float, quick: bool, most_outliers: int = _MOST_OUTLIERS
+) -> tuple[float, float, Above]:
     """Return the expected distance, a bound on its error, and `x -> P(T > x)`."""
     try:
         return _by_law(setting, _FEW, max(tolerance, _COARSEST))
@@ -105,9 +115,9 @@ def _expected(setting: MeanSetting, tolerance: float) -> tuple[float, float, Abo
         pass
     if setting.quotient.count is None:
         raise NoExactMean("the number of records left is random and has no noise")
-    outlier = _outlier(setting)
+    outlier = _outlier(setting) if most_outliers else None
     if outlier is not None:
-        return _by_cases(setting, outlier, tolerance)
+        return _by_cases(setting, outlier, tolerance, quick, most_outliers - 1)
     while True:
         try:
             found = inverted_mean(setting, tolerance)
@@ -117,8 +127,9 @@ def _expected(setting: MeanSetting, tolerance: float) -> tuple[float, float, Abo
         if 10 * tolerance > _COARSEST / 10:
             break
         tolerance *= 10
+    most = (_MOST_QUICKLY if quick else _MOST)[setting.quotient.total.kind]
     try:
-        return _by_law(setting, _MOST[setting.quotient.total.kind], _COARSEST)
+        return _by_law(setting, most, _COARSEST)
     except TooManyOutcomes as too_many:
         raise NoExactMean(f"{reason}, and {too_many}") from too_many
 
@@ -138,7 +149,9 @@ def _outlier(setting: MeanSetting) -> int | None:
     return int(farthest) if is_far else None
 
 
-def _by_cases(setting: MeanSetting, outlier: int, tolerance: float) -> tuple[float, float, Above]:
+def _by_cases(
+    setting: MeanSetting, outlier: int, tolerance: float, quick: bool, most_outliers: int
+) -> tuple[float, float, Above]:
     """Return the same by how many records are left of one value."""
     from scipy.special import xlog1py, xlogy
 
@@ -149,7 +162,7 @@ def _by_cases(setting: MeanSetting, outlier: int, tolerance: float) -> tuple[flo
         counts, keep = setting.counts.copy(), setting.keep.copy()
         counts[outlier], keep[outlier] = number, 1.0 if number else 0.0
         case = MeanSetting.of(setting.values, counts, keep, setting.quotient, setting.truth)
-        cases.append((chance, *_expected(case, tolerance)))
+        cases.append((chance, *_expected(case, tolerance, quick, most_outliers)))
 
     def above(x: float) -> float:
         return sum(chance * case_above(x) for chance, _, _, case_above in cases)
@@ -169,10 +182,12 @@ def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, f
         sure = f"{precision / expected:.1g} of the error" if expected else "more than the error"
         raise NoExactMean(f"the sum is sure only to {sure}")
 
-    few = law.merged(_CELLS)
+    @cache
+    def few() -> KeptLaw:
+        return law.merged(_CELLS)
 
     def above(x: float) -> float:
-        return float(few.probabilities @ quotient.above(few.sums, few.sizes, x))
+        return float(few().probabilities @ quotient.above(few().sums, few().sizes, x))
 
     return expected, precision, above
 

@@ -13,7 +13,7 @@ from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.data.points import Points
-from omit.errors import InvalidInput, Refused
+from omit.errors import InvalidInput, NotExact, Refused
 from omit.guarantee import Guarantee, NoNoiseNeeded
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.clustering import Clustering
@@ -42,10 +42,6 @@ _MOST_VALUES = 200_000
 NO_PROTECTION = 1e6
 
 
-class NotExact(Exception):
-    """There is no exact answer here; the message says why."""
-
-
 def expected_error(
     data: Column | Points,
     mechanism: Mechanism | Clustering,
@@ -59,6 +55,7 @@ def expected_error(
     rng: np.random.Generator | None = None,
     tolerance: float = 1e-9,
     details: bool = True,
+    quick: bool = False,
     measured_on: MeasuredOn = "all",
 ) -> Error:
     """Return the expected error of a mechanism after an omission, at a guarantee.
@@ -88,6 +85,8 @@ def expected_error(
         The relative precision of an exact mean.
     details : bool
         Whether to add quantiles and to say apart what the omission and what the noise costs.
+    quick : bool
+        Whether to simulate rather than to wait for an exact mean, as where many are asked for.
     measured_on : {"all", "kept", "kept-sum"}
         For a clustering: whose distances make the error.
 
@@ -123,7 +122,7 @@ def expected_error(
     reason = None
     if method != "simulated":
         try:
-            return exact_error(mechanism, data, base, omission, truth, tolerance, details)
+            return exact_error(mechanism, data, base, omission, truth, tolerance, details, quick)
         except NotExact as error:
             if method == "exact":
                 raise InvalidInput(
@@ -192,6 +191,7 @@ def exact_error(
     truth: Any,
     tolerance: float = 1e-9,
     details: bool = True,
+    quick: bool = False,
 ) -> Error:
     """Return the exact expected error; engines are registered by the type of the mechanism.
 
@@ -214,6 +214,7 @@ def _(
     truth: Any,
     tolerance: float = 1e-9,
     details: bool = True,
+    quick: bool = False,
 ) -> Error:
     from omit.mechanisms.mean import per_cent, truth_above
     from omit.utility.exact_mean import mean_error
@@ -238,6 +239,7 @@ def _(
             truth_above(column, quotient.origin, float(truth)),
             tolerance,
             details,
+            quick,
         )
     except NoExactMean as error:
         raise NotExact(str(error)) from error
@@ -268,6 +270,7 @@ def _(
     truth: Any,
     tolerance: float = 1e-9,
     details: bool = True,
+    quick: bool = False,
 ) -> Error:
     from omit.utility.exact_mode import TooLarge, wrong_mode_probability
 
@@ -316,6 +319,7 @@ def _(
     truth: Any,
     tolerance: float = 1e-9,
     details: bool = True,
+    quick: bool = False,
 ) -> Error:
     from omit.utility.integrated import exact_integrated_error
 

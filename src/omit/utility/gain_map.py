@@ -17,8 +17,8 @@ from omit.omissions.sampling import FixedSizeSampling, NoOmission
 from omit.utility.error import Error
 from omit.utility.expected import expected_error
 
-EPSILONS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0)
-RATES = (0.001, 0.003, 0.01, 0.03, *(round(0.1 * step, 1) for step in range(1, 10)))
+GAIN_EPSILONS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0)
+GAIN_RATES = (0.001, 0.003, 0.01, 0.03, *(round(0.1 * step, 1) for step in range(1, 10)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ def gain_map(
     mechanism: IntegrableMechanism,
     guarantee: Guarantee,
     *,
-    epsilons: Sequence[float] = EPSILONS,
-    rates: Sequence[float] = RATES,
+    epsilons: Sequence[float] = GAIN_EPSILONS,
+    rates: Sequence[float] = GAIN_RATES,
     truth: Any = None,
     runs: int = 300,
     advance: Callable[[], None] = lambda: None,

@@ -15,7 +15,7 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, NotExact
 from omit.guarantee import Guarantee
 from omit.mechanisms.base import Counts
 from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism, NearZero
@@ -26,7 +26,6 @@ from omit.mechanisms.quantile import GlobalQuantile, QuantileMechanism, row_quan
 from omit.omissions.base import Omission
 from omit.omissions.sampling import FixedSizeSampling, NoOmission
 from omit.utility.error import Error, Parts
-from omit.utility.expected import NotExact
 from omit.utility.intervals import is_skewed, normal_interval
 from omit.utility.order_sampling import (
     SampledMoments,

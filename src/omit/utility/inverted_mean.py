@@ -248,40 +248,64 @@ class _Inversion:
         return _Part(value, error + 1e-13 * abs(value))
 
     def _far_probability(self, x: FloatArray, side: float, dropped: bool) -> FloatArray:
-        """Return `P(T > x)` (or `<` on the other side) where the noise alone decides."""
+        """Return `P(T > x)` (or `<` on the other side) where the noise alone decides.
+
+        With scales a and d it is `(a² M(1/a) - d² M(1/d)) / 2(a² - d²)`, M the moments of the data.
+        Computed as a ratio of small differences, it holds however close the scales are.
+        """
+        setting = self.setting
         first, second = self._scales(x)
-        moment = self.setting.exact_log_moment
-        result = first**2 * np.exp([moment(side / a, t) for a, t in zip(first, x, strict=True)])
-        if not dropped:
-            moments = [moment(side / d, t) for d, t in zip(second, x, strict=True)]
-            result = result - second**2 * np.exp(moments)
-        return as_array(0.5 * result / (first**2 - second**2))
+        moments = [setting.exact_log_moment(side / a, t) for a, t in zip(first, x, strict=True)]
+        share = (first - second) / first
+        # Scales nearer than this are the same to all digits.
+        share = np.where(np.abs(share) < 1e-15, 1e-15, share)
+        if dropped:
+            return as_array(0.5 * np.exp(moments) / (share * (2 - share)))
+        growth = 2 * np.log1p(-share) + [
+            setting.log_moment_growth(side / a, side / a * h / (1 - h), t)
+            for a, h, t in zip(first, share, x, strict=True)
+        ]
+        fall = np.where(
+            np.abs(growth) < 1,
+            -np.exp(moments) * np.expm1(np.clip(growth, -1, 1)),
+            np.exp(moments) - np.exp(moments + growth),
+        )
+        return as_array(0.5 * fall / (share * (2 - share)))
 
     def _scales(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the scales of `Z₁` and `x Z₂`."""
         first = np.full_like(x, self.total.scale)
         # Noise so narrow changes a tail by the square of its share.
-        second = np.maximum(np.abs(x) * self.count.scale, 1e-9 * first)
-        # The formula divides by the difference; so near, tails are those of equal scales to 1e-9.
-        alike = np.abs(second - first) < 1e-5 * first
-        return first, np.where(alike, first * (1 - 1e-5), second)
+        return first, np.maximum(np.abs(x) * self.count.scale, 1e-9 * first)
 
     def _far_error(self, x: float, side: float, end: float | None = None) -> float:
-        """Return what the formula of the tails misses at most, from x to the end of a panel."""
-        first, second = (float(scale[0]) for scale in self._scales(np.array([x])))
-        ends = {second}
-        if end is not None:
-            ends.add(float(self._scales(np.array([end]))[1][0]))
+        """Return what the formula of the tails misses at most, from x to the end of a panel.
+
+        That is 1 and the formula itself, wherever the data are on the far side by `w > 0`. There
+        the formula is at most `(a² e^(w/a) + d² e^(w/d)) / 2|a² - d²|`, and at most
+        `e^(1.5 w/s) / 2` with s the smaller scale: it is the derivative of `s² e^(w/s) / 2` by `s²`
+        at a scale between the two, which is `e^(w/s) (1 - w/2s) / 2`.
+        """
+        points = np.array([x] if end is None else [x, end])
+        scales = self._scales(points)
+        first, seconds = float(scales[0][0]), scales[1]
         away = _TILTS / first
-        ratio = first**2 / abs(first**2 - second**2)
-        error = self._data_reach(x, side, away) + ratio * self._data_reach(
-            x, side, 1 / first + away
-        )
+        error = self._data_reach(x, side, away)
         if self._drops_count_noise(x, side):
-            return error + _CERTAIN
-        for scale in ends:
-            error += ratio * (scale / first) ** 2 * self._data_reach(x, side, 1 / scale + away)
-        return error
+            ratio = first**2 / (first**2 - float(seconds.max()) ** 2)
+            return error + ratio * self._data_reach(x, side, 1 / first + away) + _CERTAIN
+        formula = math.inf
+        smallest = min(first, float(seconds.min()))
+        if smallest > 0.5 * first:
+            formula = 0.5 * self._data_reach(x, side, 1.5 / smallest + away)
+        if seconds.max() < first or seconds.min() > first:
+            ratio = float((first**2 / np.abs(first**2 - seconds**2)).max())
+            by_terms = ratio * self._data_reach(x, side, 1 / first + away)
+            for scale in set(seconds.tolist()):
+                weight = ratio * (scale / first) ** 2
+                by_terms += weight * self._data_reach(x, side, 1 / scale + away)
+            formula = min(formula, by_terms)
+        return error + formula
 
     def _data_reach(self, x: float, side: float, tilts: FloatArray) -> float:
         """Return the smallest of `E exp(tilt (S - x C))` over the tilts, on the far side."""

@@ -43,6 +43,8 @@ _MOST_LISTED_OUTCOMES = 10_000
 _SMOOTH_ENOUGH = 5e-11
 # How much the frequencies left out may weigh.
 _FAINT = 1e-15
+# Into how many cells sizes are merged; all others are for means.
+_SIZES = 25
 
 
 class TooManyOutcomes(Exception):
@@ -95,10 +97,10 @@ class KeptLaw:
         """
         if len(self.sums) <= cells:
             return self
-        side = math.isqrt(cells)
+        # Narrow noise tells means apart, and sizes only make it a little narrower or wider.
         means = self.sums / np.maximum(self.sizes, 1.0)
         cell = np.zeros(len(self.sums), dtype=np.int64)
-        for axis in (means, self.sizes):
+        for axis, side in ((means, cells // _SIZES), (self.sizes, _SIZES)):
             center = float(self.probabilities @ axis)
             spread = math.sqrt(float(self.probabilities @ (axis - center) ** 2))
             scaled = (axis - center) / (spread or 1.0) * (side / 16) + side / 2

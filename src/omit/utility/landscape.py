@@ -125,6 +125,7 @@ def landscape(
                 runs=runs,
                 tolerance=1e-7,
                 details=False,
+                quick=True,
                 measured_on=measured_on,
             )
         except Unattainable:

@@ -93,6 +93,21 @@ class MeanSetting:
             out, within = np.log1p(-self.keep), np.log(self.keep)
         return float(self.counts @ np.logaddexp(out, within + tilt * (self.values - x)))
 
+    def log_moment_growth(self, tilt: float, more: float, x: float) -> float:
+        """Return by how much `exact_log_moment` grows with the tilt, to all digits."""
+        steps = self.values - x
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.keep) - np.log1p(-self.keep) + tilt * steps
+        # Under the tilt a record is kept with these probabilities.
+        out, within = -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)
+        turn = more * steps
+        growth = np.where(
+            np.abs(turn) < 1,
+            np.log1p(np.exp(within) * np.expm1(np.clip(turn, -1, 1))),
+            np.logaddexp(out, within + turn),
+        )
+        return float(self.counts @ growth)
+
     def log_moment(self, tilts: FloatArray, x: float | None = None) -> FloatArray:
         """Return a bound on `ln E exp(tilt (S - x C))` for each tilt; without x, on that of C.
 

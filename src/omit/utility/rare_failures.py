@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omit._numeric import FloatArray, as_array
-from omit.data.casting import IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit.data.column import Column
 from omit.guarantee import Guarantee
 from omit.mechanisms.additive import UnitNoise

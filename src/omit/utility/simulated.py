@@ -32,6 +32,8 @@ DEFAULT_RUNS = 2000
 
 # Counts held at a time.
 _TABLE = 2_000_000
+# What rare answers add to an error is noticed in its interval from this part of its width on.
+_NOTICED = 0.02
 
 
 def simulated_errors(
@@ -100,6 +102,10 @@ def simulated_error(
         skewed, interval = is_skewed(errors), normal_interval(errors)
         if skewed and math.isfinite(largest):
             skewed, interval = False, bounded_interval(errors, 0.0, largest)
+        elif not integrate:
+            counts = omission.draw_counts(column, 1, rng)
+            unseen = mechanism.unseen_error(column, counts, bounds, base, truth, runs)
+            skewed = skewed or unseen > _NOTICED * (interval.high - interval.low)
         interval = interval.within(0.0, largest)
         low, high = interval.low, interval.high
         if not integrate:
