@@ -25,10 +25,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from omit._numeric import SMALLEST_POSITIVE, FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, at_most
 from omit.errors import InvalidInput
 from omit.mechanisms.noise import Noise
-from omit.statistical.guarantee import PrivacyCurve, at_most, bounded_curve
+from omit.statistical.guarantee import PrivacyCurve, bounded_curve
 from omit.statistical.half_line import LARGEST_EPSILON, laplace_loss_left, log_tail
 from omit.statistical.hockey import Bounds, envelope, hockey_stick, shifted
 from omit.statistical.lattice import Part
@@ -47,6 +47,8 @@ _LARGEST_SCALE = 1e9
 # one without noise, up to e^-500.
 _SMALLEST_SCALE = 1e-3
 _MOST_NOISE_VALUES = 10**7
+# A shift of so many scales of noise is seen with certainty.
+_LARGEST_RATIO = Fraction(10**60)
 # Epsilons at which bounds whose errors grow are taken besides those that are asked for.
 _LADDER = np.concatenate([[0.0], 2.0 ** np.arange(-8, 5)])
 _SMALL_ERROR = 1e-2
@@ -182,7 +184,7 @@ def noise_alone(shift: float | Fraction, noise: Noise, epsilon: FloatArray) -> F
     if noise.kind == "laplace":
         left = laplace_loss_left(Fraction(shift), noise, epsilon)
         return np.minimum(at_most(-np.expm1(-left / 2), 1e-15), 1.0)
-    ratio = float(Fraction(shift) / Fraction(noise.scale))
+    ratio = float(min(Fraction(shift) / Fraction(noise.scale), _LARGEST_RATIO))
     upper, up_wrong = _log_ndtr(ratio / 2 - epsilon / ratio, ratio + epsilon / ratio)
     lower, low_wrong = _log_ndtr(-ratio / 2 - epsilon / ratio, ratio + epsilon / ratio)
     apart = epsilon + lower - upper

@@ -22,19 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, at_least, at_most, share_of
 from omit.errors import InvalidInput
 from omit.statistical.binomial import RELATIVE_ERROR, log_pmf, one_less, one_more
 from omit.statistical.distribution import Distribution, checked_entries, property_probability
 from omit.statistical.draws import CONFIDENCE, expected_over_draws
-from omit.statistical.guarantee import (
-    PrivacyCurve,
-    ascending_epsilons,
-    at_least,
-    at_most,
-    bounded_curve,
-    share_of,
-)
+from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.property import describe
 from omit.statistical.sums import sum_curve_of_groups
 
@@ -87,7 +80,7 @@ class Population:
     def __str__(self) -> str:
         if len(self.groups) == 1:
             return describe(self.n, self.groups[0][1], self.known)
-        parts = ", ".join(f"{size:,} with probability {p:.15g}" for size, p in self.groups)
+        parts = ", ".join(f"{size:,} with probability {p!r}" for size, p in self.groups)
         return f"{self.n:,} independent entries, {parts}, {self.known:,} known to the adversary"
 
 

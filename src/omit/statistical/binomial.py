@@ -29,12 +29,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, IntArray, as_array
 from omit.errors import InvalidInput
-
-IntArray = NDArray[np.int64]
 
 LARGEST_TRIALS = 10**12
 # By how much the logarithm of a probability that is not lost below floats may be wrong.
@@ -144,7 +141,7 @@ def _deviance(x: FloatArray, mean: Fraction) -> FloatArray:
     return result
 
 
-def one_more(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
+def one_more(trials: int, success: float | Fraction, epsilon: FloatArray) -> FloatArray:
     """Return the hockey-stick divergence of `1 + X` from `X`, `X` binomial.
 
     It is never zero, since all may be successes; what vanishes is the smallest positive float.
@@ -157,7 +154,7 @@ def one_more(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
     return _one_more(trials, success, epsilon, failures=False)
 
 
-def one_less(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
+def one_less(trials: int, success: float | Fraction, epsilon: FloatArray) -> FloatArray:
     """Return the hockey-stick divergence of `X` from `1 + X`: failures instead of successes.
 
     Examples
@@ -168,7 +165,9 @@ def one_less(trials: int, success: float, epsilon: FloatArray) -> FloatArray:
     return _one_more(trials, success, epsilon, failures=True)
 
 
-def _one_more(trials: int, success: float, epsilon: FloatArray, *, failures: bool) -> FloatArray:
+def _one_more(
+    trials: int, success: float | Fraction, epsilon: FloatArray, *, failures: bool
+) -> FloatArray:
     epsilon = np.minimum(as_array(epsilon), LARGEST_EPSILON)
     if trials > LARGEST_TRIALS:
         raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {trials:,}.")
@@ -268,7 +267,9 @@ def _tail(first: int, trials: int, success: Fraction, *, failures: bool) -> floa
         first, length = last + 1, 2 * length
 
 
-def _log_ratios(count: IntArray, trials: int, success: float, failures: bool) -> FloatArray:
+def _log_ratios(
+    count: IntArray, trials: int, success: float | Fraction, failures: bool
+) -> FloatArray:
     """Return the logarithm of `r(count)`, to as many digits as it has.
 
     It is a small sum of large logarithms, and among many trials what is left of it after epsilon is
@@ -285,7 +286,7 @@ def _log_ratios(count: IntArray, trials: int, success: float, failures: bool) ->
     return result
 
 
-def _last_visible(trials: int, success: float, first: int, failures: bool) -> int:
+def _last_visible(trials: int, success: float | Fraction, first: int, failures: bool) -> int:
     """Return the largest count, at least `first`, whose probability is not lost below floats."""
 
     def visible(count: int) -> bool:

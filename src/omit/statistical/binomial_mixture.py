@@ -6,6 +6,8 @@ The answer is `alpha b(a-1) + beta b(a)` against the same with other weights. It
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from omit._numeric import SMALLEST_POSITIVE, FloatArray
@@ -26,7 +28,7 @@ def left_out_delta(
 
 
 def mixture_delta(
-    trials: int, p: float, share: float, common: tuple[float, float], epsilon: FloatArray
+    trials: int, p: float | Fraction, share: float, common: tuple[float, float], epsilon: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds on the larger divergence between two mixtures of `1 + X` and `X`, `X` binomial.
 

@@ -8,11 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, at_most, share_of
 from omit.errors import InvalidInput
 from omit.statistical.distribution import Distribution
 from omit.statistical.draws import count_draws, draws
-from omit.statistical.guarantee import at_most, share_of
 from omit.statistical.hockey import Bounds
 from omit.statistical.lattice import Part, lattice_sum
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery

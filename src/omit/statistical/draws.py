@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, share_of
 from omit.errors import InvalidInput
-from omit.statistical.guarantee import share_of
 
 _MOST_COMPOSITIONS = 5_000
 CONFIDENCE = 0.99

@@ -180,42 +180,6 @@ class PrivacyCurve:
         )
 
 
-def at_most(value: FloatArray, relative: float = 0.0) -> FloatArray:
-    """Return what numbers that may be wrong by so much are at most; what is zero is zero.
-
-    Where the smallest positive floats have too few digits for it, one of them is added.
-
-    Examples
-    --------
-    >>> at_most(np.array([0.0, 5e-324, 0.5]), 1e-3)
-    array([0.000e+000, 9.881e-324, 5.005e-001])
-    """
-    return np.where(value > 0, value * (1 + relative) + SMALLEST_POSITIVE, 0.0)
-
-
-def at_least(value: FloatArray, relative: float = 0.0) -> FloatArray:
-    """Return what numbers that may be wrong by so much are at least.
-
-    Examples
-    --------
-    >>> at_least(np.array([0.0, 5e-324, 0.5]), 1e-3)
-    array([0.    , 0.    , 0.4995])
-    """
-    return np.maximum(value * (1 - relative) - SMALLEST_POSITIVE, 0.0)
-
-
-def share_of(share: float, delta: FloatArray) -> FloatArray:
-    """Return a product, rounded up, that is zero only if one of its factors is.
-
-    Examples
-    --------
-    >>> share_of(0.25, np.array([0.0, 5e-324, 0.5]))
-    array([0.00e+000, 9.88e-324, 1.25e-001])
-    """
-    some = (delta > 0) & (share > 0)
-    return at_most(np.where(some, np.maximum(share * delta, SMALLEST_POSITIVE), 0.0), 2.0**-52)
-
-
 def agree(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
     """Tell where bounds are so close that either may be called exact.
 

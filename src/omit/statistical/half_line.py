@@ -9,6 +9,7 @@ wherever the search stops.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -240,7 +241,7 @@ def laplace_loss_left(shift: Fraction, noise: Noise, epsilon: FloatArray) -> Flo
     >>> laplace_loss_left(Fraction(1), Noise("laplace", 3.0), np.array([1 / 3, 0.34]))
     array([1.85...e-17, 0.00...e+00])
     """
-    loss = shift / Fraction(noise.scale)
+    loss = min(shift / Fraction(noise.scale), Fraction(sys.float_info.max))
     left = (max(loss - Fraction(each), Fraction(0)) for each in epsilon.tolist())
     return as_array([math.nextafter(float(each), math.inf) if each else 0.0 for each in left])
 

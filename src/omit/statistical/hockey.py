@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
-from omit.statistical.guarantee import at_least, at_most
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array, at_least, at_most
 
 # Of a float that is far from infinite.
 _LARGEST_EXPONENT = 700.0

@@ -28,18 +28,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, at_least, at_most
 from omit.errors import InvalidInput
 from omit.statistical.binomial import LARGEST_TRIALS, LOG_ERROR, log_pmf, tail_error, tails
 from omit.statistical.distribution import Distribution, checked_entries
-from omit.statistical.guarantee import (
-    Pair,
-    PrivacyCurve,
-    ascending_epsilons,
-    at_least,
-    at_most,
-    bounded_curve,
-)
+from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.hockey import Bounds, divergence_bounds
 
 _MOST_WORK = 5 * 10**8

@@ -22,20 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, at_most, share_of
 from omit.errors import InvalidInput
 from omit.statistical.background import Population, averaged_curve, sampled_groups_curve
 from omit.statistical.binomial_mixture import left_out_delta
 from omit.statistical.composition import checked_blocks
 from omit.statistical.distribution import property_probability
-from omit.statistical.guarantee import (
-    Method,
-    PrivacyCurve,
-    ascending_epsilons,
-    at_most,
-    bounded_curve,
-    share_of,
-)
+from omit.statistical.guarantee import Method, PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.property import describe, property_curve
 from omit.statistical.symmetry import Query, require_symmetric
 from omit.statistical.template import Template
@@ -327,7 +320,7 @@ class Partition:
         if len(kinds) > 1:
             text = (
                 f"{self.n:,} independent identical entries, properties of probability "
-                f"{', '.join(f'{each:.15g}' for each in kinds)}, none known to the adversary"
+                f"{', '.join(f'{each!r}' for each in kinds)}, none known to the adversary"
             )
         return f"{text}; secret random blocks of {_show_sizes(self.sizes)}"
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, at_least, at_most
 from omit.errors import InvalidInput
 from omit.statistical.added_noise import (
     AddedNoise,
@@ -36,8 +36,6 @@ from omit.statistical.distribution import Distribution, checked_entries, propert
 from omit.statistical.guarantee import (
     PrivacyCurve,
     ascending_epsilons,
-    at_least,
-    at_most,
     bounded_curve,
     two_directions,
 )
@@ -161,7 +159,7 @@ def grouped_property_curve(
     if number < 0 or number != int(number):
         raise InvalidInput(f"Expected known={known} to be a whole number of at least 0.")
     epsilons = ascending_epsilons(epsilon)
-    sizes = ", ".join(f"{size:,} entries with probability {p:.15g}" for size, p in checked)
+    sizes = ", ".join(f"{size:,} entries with probability {p!r}" for size, p in checked)
     assumption = f"independent entries, {sizes}{_and_known(int(number))}"
     if noise is not None:
         assumption += f"; {show_noise(noise)}"
@@ -203,7 +201,7 @@ def _bounds(divergence: FloatArray) -> Bounds:
 
 def describe(n: int, p: float, known: int = 0) -> str:
     """Return what is assumed about identical entries, in words."""
-    return f"{n:,} independent entries, each with probability {p:.15g}{_and_known(known)}"
+    return f"{n:,} independent entries, each with probability {p!r}{_and_known(known)}"
 
 
 def _and_known(known: int) -> str:

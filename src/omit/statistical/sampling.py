@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, share_of
 from omit.errors import InvalidInput
 from omit.statistical.background import (
     averaged_curve,
@@ -38,7 +38,7 @@ from omit.statistical.binomial import log_pmf
 from omit.statistical.binomial_mixture import left_out_delta, mixture_delta
 from omit.statistical.distribution import checked_entries, property_probability
 from omit.statistical.draws import empirical_interval
-from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, share_of
+from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons
 from omit.statistical.hockey import Bounds, divergence_bounds
 from omit.statistical.property import describe
 from omit.statistical.repeated_draws import (
@@ -193,7 +193,9 @@ class Poisson(SamplingTechnique):
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
         """Return the exact curve: the others count with probability `rate p` each."""
         n, _, p, epsilons = _checked(n, p, epsilon)
-        chance = property_probability(self.rate * p, "rate * p")
+        property_probability(self.rate * p, "rate * p")
+        # The product, all digits of it: among many entries what is rounded off adds up.
+        chance = Fraction(self.rate) * Fraction(p)
         low, high = mixture_delta(n - 1, chance, self.rate, (0.0, 1 - self.rate), epsilons)
         return averaged_curve(epsilons, low, high, f"{describe(n, p)}; {self}, in secret")
 
