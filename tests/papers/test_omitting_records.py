@@ -15,7 +15,7 @@ from omit.papers.omitting_records.computations import CLUSTERING_LOSS, COLUMN_ER
 from omit.papers.omitting_records.figures import (
     EPSILONS,
     FIGURES,
-    Figure,
+    PaperFigure,
     Subject,
     cells,
     figures,
@@ -141,7 +141,7 @@ def test_poisson_sampling_keeps_its_rate(small: pd.DataFrame) -> None:
 
 
 def test_a_figure_shows_its_own_rows(small: pd.DataFrame) -> None:
-    figure = Figure(57, "suppression", (Subject("adult", "age", "mode, Laplace"),), False)
+    figure = PaperFigure(57, "suppression", (Subject("adult", "age", "mode, Laplace"),), False)
     shown = of_figure(small, figure)
     assert set(shown["kind"]) == {"none", "outlier-score"}
     assert not shown[shown["kind"] == "outlier-score"]["noise_reduction"].any()

@@ -113,6 +113,8 @@ def test_parts_add_up_to_the_same_in_whichever_order_they_finish() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(InvalidInput, match="one over a whole number"):
         grid(0.3)
+    with pytest.raises(InvalidInput, match="one over a whole number"):
+        grid(1e-310)
     with pytest.raises(InvalidInput, match="m=0"):
         check(1.0, 0.0, 0.5)
     with pytest.raises(InvalidInput, match="epsilons"):

@@ -18,7 +18,7 @@ from omit.cli.curve_texts import (
 from omit.cli.options import FigureFile, Json
 from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
-from omit.cli.statistical import WARNING, Size, print_table, seeded
+from omit.cli.statistical import WARNING, Size, print_columns, seeded
 from omit.cli.writing import require_figure, write_figure
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from omit.statistical.added_noise import AddedNoise
     from omit.statistical.guarantee import PrivacyCurve
 
-app = typer.Typer(
+curve_app = typer.Typer(
     help="Statistical privacy: delta for every epsilon, if only the distribution is known.",
     no_args_is_help=True,
 )
@@ -61,12 +61,12 @@ class _Question:
     nothing_known: "Callable[[Any], PrivacyCurve] | None" = None
 
 
-@app.callback()
+@curve_app.callback()
 def _curves() -> None:
     """Statistical privacy: delta for every epsilon, if only the distribution is known."""
 
 
-@app.command("property")
+@curve_app.command("property")
 def property_(
     n: Annotated[int | None, typer.Option("--n", help="Entries of the database.")] = None,
     p: Annotated[float | None, typer.Option("--p", help="Probability of the property.")] = None,
@@ -102,7 +102,7 @@ def property_(
     _answer(question, shown_at, figure_at if drawn else None, output, json)
 
 
-@app.command("sum")
+@curve_app.command("sum")
 def sum_(
     n: Size,
     values: Annotated[
@@ -141,7 +141,7 @@ def sum_(
     _answer(question, shown_at, figure_at if drawn else None, output, json)
 
 
-@app.command("sample")
+@curve_app.command("sample")
 def sample(
     n: Size,
     p: Annotated[float, typer.Option("--p", help="Probability of the property.")],
@@ -174,7 +174,7 @@ def sample(
         for place, e in enumerate(public.epsilon)
     ]
     headings = ["ε", *(f"δ, sample {name}" for name in found)]
-    print_table(f"omit curve sample: {way}", headings, rows)
+    print_columns(f"omit curve sample: {way}", headings, rows)
     typer.echo(f"assuming {public.assumption}")
     if public.confidence is not None:
         width = float((public.delta - public.lower).max())
@@ -212,7 +212,7 @@ def _alike_entries(n: int, p: float, known: int, noise: "AddedNoise | None") -> 
     unknown = max(n - 1 - known, 1)
     return _Question(
         "property",
-        f"property query on {n:,} entries, p = {p:.15g}",
+        f"property query on {n:,} entries, p = {p!r}",
         # A p outside (0, 1) is refused when the curve is evaluated.
         math.sqrt(max(unknown * p * (1 - p), 1e-12)) if 0 < p < 1 else 1.0,
         known,
@@ -253,10 +253,10 @@ def _epsilons(
     """Return where to draw and where to print."""
     import numpy as np
 
-    from omit.statistical.guarantee import default_epsilons
+    from omit.statistical.guarantee import ascending_epsilons, default_epsilons
 
     if asked:
-        largest = max(asked)
+        largest = float(ascending_epsilons(asked)[-1])
         return (np.linspace(0, largest, points) if largest > 0 else [0.0]), asked
     # Noise widens the answers, so the curve falls sooner than without.
     spread = spread if noise is None else float(np.hypot(spread, noise.scale))
@@ -293,7 +293,7 @@ def _show(title: str, found: "PrivacyCurve") -> None:
                 f"{v:.15g} against {w:.15g}",
             ]
         )
-    print_table(title, ["ε", "δ", *names, "worst pair"], rows)
+    print_columns(title, ["ε", "δ", *names, "worst pair"], rows)
     typer.echo(f"assuming {found.assumption}")
     _explain_bounds(found)
     typer.echo(WARNING)

@@ -11,15 +11,15 @@ from omit.cli.writing import require_figure, write_figure
 if TYPE_CHECKING:
     from omit.mechanisms.integrable import IntegrableMechanism
 
-app = typer.Typer(help="Draw the bounds.", no_args_is_help=True)
+figure_app = typer.Typer(help="Draw the bounds.", no_args_is_help=True)
 
 
-@app.callback()
+@figure_app.callback()
 def _figures() -> None:
     """Draw the bounds."""
 
 
-@app.command()
+@figure_app.command()
 def privacy(
     output: FigureFile = Path("privacy.svg"),
     epsilon: Annotated[
@@ -28,14 +28,14 @@ def privacy(
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
-    from omit.report.privacy_figure import EPSILONS, privacy_figure
+    from omit.report.privacy_figure import PRIVACY_EPSILONS, privacy_figure
 
     require_figure(output)
-    columns = tuple(_validate.epsilon(value) for value in epsilon or EPSILONS)
+    columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)
     write_figure(output, privacy_figure(columns))
 
 
-@app.command()
+@figure_app.command()
 def gains(
     source: Source = "lognormal",
     column: ColumnName = None,
@@ -63,12 +63,12 @@ def gains(
     from omit.guarantee import Guarantee
     from omit.report.gain_figures import gain_figure
     from omit.utility.compare import WARNING, private_notes
-    from omit.utility.gain_map import EPSILONS, RATES, gain_map
+    from omit.utility.gain_map import GAIN_EPSILONS, GAIN_RATES, gain_map
 
     require_figure(output)
     data = read_column(source, column, bounds)
-    rows = tuple(_validate.epsilon(value) for value in epsilon or EPSILONS)
-    columns = tuple(_validate.positive_rate("rate", value) for value in rate or RATES)
+    rows = tuple(_validate.epsilon(value) for value in epsilon or GAIN_EPSILONS)
+    columns = tuple(_validate.positive_rate("rate", value) for value in rate or GAIN_RATES)
     chosen = _one_mechanism(statistic, mechanism, delta)
     cells = len(rows) * (len(columns) + 1)
     with progress_bar(str(chosen), cells) as advance:

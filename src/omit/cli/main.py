@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-import omit
+from omit._version import __version__
 from omit.cli import accuracy, curve, disclose, figure, partition, privacy, reproduce, verify
 from omit.cli.bounds import join_bounds
 from omit.cli.choosing import choose
@@ -41,17 +41,17 @@ app.command("best", help=accuracy.best.__doc__)(combined(choose, accuracy.best))
 app.command("solve", help=accuracy.solve.__doc__)(combined(choose, accuracy.solve))
 app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
-app.add_typer(verify.app, name="verify")
-app.add_typer(figure.app, name="figure")
+app.add_typer(verify.verify_app, name="verify")
+app.add_typer(figure.figure_app, name="figure")
 app.command()(disclose.disclose)
-app.add_typer(curve.app, name="curve")
-app.add_typer(partition.app, name="partition")
-app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(curve.curve_app, name="curve")
+app.add_typer(partition.partition_app, name="partition")
+app.add_typer(reproduce.reproduce_app, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"omit {omit.__version__}")
+        typer.echo(f"omit {__version__}")
         raise typer.Exit
 
 

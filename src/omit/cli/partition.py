@@ -10,7 +10,7 @@ from omit._decimals import rounded_up, show_number
 from omit.cli.bounds import numbers, pair_of_numbers
 from omit.cli.options import Json
 from omit.cli.printing import print_json
-from omit.cli.statistical import WARNING, Size, print_table, seeded
+from omit.cli.statistical import WARNING, Size, print_columns, seeded
 
 if TYPE_CHECKING:
     from omit._numeric import FloatArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from omit.statistical.guarantee import StatisticalGuarantee
     from omit.statistical.planner import DpComparison, Plan
 
-app = typer.Typer(
+partition_app = typer.Typer(
     help="Answer several queries, each on its own secret random block of the database.",
     no_args_is_help=True,
 )
@@ -28,12 +28,12 @@ Importance = Annotated[
 ]
 
 
-@app.callback()
+@partition_app.callback()
 def _partitions() -> None:
     """Answer several queries, each on its own secret random block of the database."""
 
 
-@app.command("plan")
+@partition_app.command("plan")
 def plan_(
     n: Size,
     epsilon: Annotated[float, typer.Option(help="Epsilon, above 0.")],
@@ -80,7 +80,7 @@ def plan_(
     _show_plan(found)
 
 
-@app.command()
+@partition_app.command()
 def answer(
     source: Annotated[str, typer.Argument(help="A registered data set or a file.")],
     column: Annotated[str, typer.Option(help="The column to ask about.")],
@@ -167,7 +167,7 @@ def _show_answers(
     if not _is_promised(promise):
         typer.echo(_not_private(name, n, found))
     rows = [[text, f"{size:,}", f"{value:.6g}"] for text, size, value in found]
-    print_table(f"{name}: each query on its own block", ["query", "entries", "answer"], rows)
+    print_columns(f"{name}: each query on its own block", ["query", "entries", "answer"], rows)
     if promise is None:
         typer.echo(
             "No guarantee is stated: declare the probabilities of the shares with --p and an "
@@ -257,7 +257,7 @@ def _show_plan(found: "Plan") -> None:
         [f"{number:,}", f"{size:,}", f"{p!r}", f"{error:.4g}"]
         for (size, p, error), number in kinds.items()
     ]
-    print_table(title, ["blocks", "entries each", "p", "standard error"], rows)
+    print_columns(title, ["blocks", "entries each", "p", "standard error"], rows)
     typer.echo()
     comparisons = [("Theorem 5.1", found.theorem, found.dp_at_theorem)]
     if found.exact is not None:
@@ -273,7 +273,7 @@ def _show_plan(found: "Plan") -> None:
         for name, delta, dp in comparisons
     ]
     headings = ["δ by", "δ", "queries", "DP by formula", "DP exactly"]
-    print_table("At the same error, ε and δ", headings, rows)
+    print_columns("At the same error, ε and δ", headings, rows)
     typer.echo(f"assuming {found.assumption}")
     if found.exact is None:
         typer.echo(

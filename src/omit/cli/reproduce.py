@@ -7,18 +7,18 @@ from omit.cli.reproduce_disclosure import disclosure_control
 from omit.cli.reproduce_omitting_records import omitting_records
 from omit.cli.reproduce_statistical import statistical_privacy
 
-app = typer.Typer(
+reproduce_app = typer.Typer(
     help="Compute a paper's figures and tables anew, and say what became of its claims.",
     no_args_is_help=True,
 )
 
 
-@app.callback()
+@reproduce_app.callback()
 def _reproduce() -> None:
     """Compute a paper's figures and tables anew, and say what became of its claims."""
 
 
-app.command("accuracy-gains")(accuracy_gains)
-app.command("disclosure-control")(disclosure_control)
-app.command("omitting-records")(omitting_records)
-app.command("statistical-privacy")(statistical_privacy)
+reproduce_app.command("accuracy-gains")(accuracy_gains)
+reproduce_app.command("disclosure-control")(disclosure_control)
+reproduce_app.command("omitting-records")(omitting_records)
+reproduce_app.command("statistical-privacy")(statistical_privacy)

@@ -19,7 +19,7 @@ from omit.report.files import one_at_a_time, write_whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omit.papers.omitting_records.figures import Figure
+    from omit.papers.omitting_records.figures import PaperFigure
     from omit.study.cell import Cell
 
 FOLDER = Path("omitting-records")
@@ -127,7 +127,7 @@ def _known_times(file: Path) -> dict[str, list[tuple[float, int]]]:
         return {}
 
 
-def _require_data(chosen: "Sequence[Figure]") -> None:
+def _require_data(chosen: "Sequence[PaperFigure]") -> None:
     """Refuse before anything is computed if a data set is not in reach."""
     from omit.data.registry import dataset
     from omit.papers.omitting_records.figures import FIGURES, needed_data

@@ -24,12 +24,12 @@ def seeded(seed: int | None) -> "Generator":
     return np.random.default_rng(seed)
 
 
-def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_columns(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table, its first column to the left and numbers to the right."""
     from rich.console import Console
     from rich.table import Table
 
-    from omit.cli.printing import print_table as print_whole_table
+    from omit.cli.printing import print_table
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(title, style="bold")
@@ -38,4 +38,4 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
         table.add_column(heading, justify="left" if place == 0 else "right")
     for row in rows:
         table.add_row(*row)
-    print_whole_table(console, table)
+    print_table(console, table)

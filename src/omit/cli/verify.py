@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from omit.verification.mixture import Outcome
     from omit.verification.theorem_5_4 import Verification
 
-app = typer.Typer(help="Check the theorems by independent computation.", no_args_is_help=True)
+verify_app = typer.Typer(
+    help="Check the theorems by independent computation.", no_args_is_help=True
+)
 
 # What rounding explains.
 ROUNDING = 1e-9
 
 
-@app.callback()
+@verify_app.callback()
 def _checks() -> None:
     """Check the theorems by independent computation."""
 
 
-@app.command("theorem-5.4")
+@verify_app.command("theorem-5.4")
 def theorem_5_4(
     step: Annotated[float, typer.Option(help="Distance between values of m and of M.")] = 0.01,
     epsilon: Annotated[
@@ -70,7 +72,7 @@ def theorem_5_4(
         raise typer.Exit(1)
 
 
-@app.command()
+@verify_app.command()
 def mixture(
     cases: Annotated[
         int, typer.Option(help="Linear programs in each check; cheap checks take 100 times more.")

@@ -41,7 +41,9 @@ def rate_figure(landscape: Landscape) -> Figure:
         low, high = errors[:-1] - margin, errors[:-1] + margin
         axes.fill_between(rates[:-1], low, high, color="0.5", alpha=0.2, linewidth=0)
     if landscape.mechanism.unit == "%":
-        axes.set_yscale("log")
+        # Bounds that meet leave no error anywhere, and nothing that has a logarithm.
+        if (landscape.baseline > 0).any() or (landscape.by_rate > 0).any():
+            axes.set_yscale("log")
         axes.set_ylabel("expected relative error, %")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:

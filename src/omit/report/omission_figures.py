@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from omit._decimals import promised, rounded_up
 from omit._numeric import FloatArray
 from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
-from omit.papers.omitting_records.figures import EPSILONS, PROBABILITIES, Figure, Subject
+from omit.papers.omitting_records.figures import EPSILONS, PROBABILITIES, PaperFigure, Subject
 from omit.papers.omitting_records.table import of_subject
 from omit.report.privacy_figure import privacy_figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import Figure
 
 _STYLES = ("-", "--", "-.", (0, (1, 1)))
 _SHADES = ("0.0", "0.3", "0.45", "0.6")
@@ -30,7 +30,7 @@ _LABELS = {
 }
 
 
-def paper_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
+def paper_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
     """Return a figure of the paper, drawn from the table of all cells."""
     if figure.kind == "privacy":
         return privacy_figure()
@@ -39,13 +39,13 @@ def paper_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
     return _suppression_figure(figure, table)
 
 
-def _sampling_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
-    from matplotlib.figure import Figure as Drawing
+def _sampling_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
+    from matplotlib.figure import Figure
 
     count = len(figure.subjects)
     columns = 3 if count == 3 else 2
     rows = -(-count // columns)
-    drawing = Drawing(figsize=(4.6 * columns, 3.7 * rows + 0.5), layout="constrained")
+    drawing = Figure(figsize=(4.6 * columns, 3.7 * rows + 0.5), layout="constrained")
     panels = drawing.subplots(rows, columns, squeeze=False)
     for axes, subject in zip(panels.flat, figure.subjects, strict=True):
         _draw_sampling(axes, subject, of_subject(table, subject))
@@ -88,12 +88,12 @@ def _draw_sampling(axes: Axes, subject: Subject, rows: pd.DataFrame) -> None:
     axes.grid(alpha=0.25)
 
 
-def _suppression_figure(figure: Figure, table: pd.DataFrame) -> Drawing:
-    from matplotlib.figure import Figure as Drawing
+def _suppression_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
+    from matplotlib.figure import Figure
 
     bounds = ("mixture", "published") if figure.noise_reduction else ("mixture",)
     lines = [(subject, bound) for subject in figure.subjects for bound in bounds]
-    drawing = Drawing(figsize=(13.6, 3.6 * len(lines) + 0.4), layout="constrained")
+    drawing = Figure(figsize=(13.6, 3.6 * len(lines) + 0.4), layout="constrained")
     panels = drawing.subplots(len(lines), len(EPSILONS), squeeze=False, sharex=True, sharey=True)
     for panel, (subject, bound) in zip(panels, lines, strict=True):
         rows = of_subject(table, subject)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from omit.omissions.outlier_score_bounds import mixture_epsilon, published_epsilon
 from omit.papers.omitting_records.claims import survival, verdicts
-from omit.papers.omitting_records.figures import Figure
+from omit.papers.omitting_records.figures import PaperFigure
 from omit.papers.omitting_records.table import judged, of_figure
 from omit.papers.verdict import Verdict
 from omit.report.omission_figures import paper_figure
-from omit.report.privacy_figure import EPSILONS as PRIVACY_EPSILONS
+from omit.report.privacy_figure import PRIVACY_EPSILONS
 from omit.report.reproduction import Exhibit
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ _WITHOUT = (
 
 
 def exhibits(
-    figures: Sequence[Figure], results: pd.DataFrame
+    figures: Sequence[PaperFigure], results: pd.DataFrame
 ) -> tuple[list[Exhibit], tuple[Verdict, ...]]:
     """Return every figure with its numbers, and the verdicts on the paper's claims.
 
     Parameters
     ----------
-    figures : sequence of Figure
+    figures : sequence of PaperFigure
         What was asked for.
     results : DataFrame
         The table of the study; may be empty if only figures without data were asked for.
@@ -129,7 +129,7 @@ def _side_by_side(surviving: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _exhibit(figure: Figure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -> Exhibit:
+def _exhibit(figure: PaperFigure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -> Exhibit:
     caption = _SAMPLING if figure.kind == "sampling" else f"{_SUPPRESSION} {_LINE}"
     if not figure.noise_reduction:
         caption = f"{_WITHOUT} {_SUPPRESSION}"
@@ -140,7 +140,7 @@ def _exhibit(figure: Figure, table: pd.DataFrame, beside: tuple[Verdict, ...]) -
     )
 
 
-def _privacy_exhibit(figure: Figure) -> Exhibit:
+def _privacy_exhibit(figure: PaperFigure) -> Exhibit:
     """Return the figure without data, with both bounds on a grid as its numbers."""
     import pandas as pd
 
@@ -166,7 +166,7 @@ def _privacy_exhibit(figure: Figure) -> Exhibit:
     )
 
 
-def _subject(figure: Figure) -> str:
+def _subject(figure: PaperFigure) -> str:
     if figure.kind == "privacy":
         return "privacy of outlier-score suppression"
     what = "Poisson sampling" if figure.kind == "sampling" else "outlier-score suppression"

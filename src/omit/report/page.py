@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-import omit
+from omit._version import __version__
 from omit.report.files import save_figure
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def page(title: str, sections: Sequence[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
         + "\n".join(sections)
-        + f"\n<p><small>Made by omit {omit.__version__}.</small></p>\n</body></html>\n"
+        + f"\n<p><small>Made by omit {__version__}.</small></p>\n</body></html>\n"
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-EPSILONS = (0.0, 0.5, 1.0, 2.0)
+PRIVACY_EPSILONS = (0.0, 0.5, 1.0, 2.0)
 _MOST_COLUMNS = 20
 _LARGEST_EPSILON = 100.0
 
@@ -46,7 +46,7 @@ REGIONS = (
 )
 
 
-def privacy_figure(epsilons: Sequence[float] = EPSILONS, resolution: int = 240) -> Figure:
+def privacy_figure(epsilons: Sequence[float] = PRIVACY_EPSILONS, resolution: int = 240) -> Figure:
     """Return the figure: contours of both bounds and the regions of the published one.
 
     Parameters

@@ -140,7 +140,7 @@ def grid(step: float = 0.01) -> tuple[FloatArray, FloatArray]:
     (array([0.33333333, 0.33333333, 0.66666667]), array([0.33333333, 0.66666667, 0.66666667]))
     """
     step = _validate.finite("step", step)
-    parts = round(1 / step) if step > 0 else 0
+    parts = round(1 / step) if step > 0.5 / _MOST_PARTS else 0
     if not 2 <= parts <= _MOST_PARTS or not math.isclose(parts * step, 1):
         raise InvalidInput(
             f"Expected step={step:g} to be one over a whole number from 2 to {_MOST_PARTS:,}, such "

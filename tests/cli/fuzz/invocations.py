@@ -105,7 +105,7 @@ ODD_PLACES = (
 )  # fmt: skip
 # What makes an answer likely, and what makes it quick.
 OFTEN = frozenset(
-    {
+    [
         "source",
         "column",
         "columns",
@@ -116,7 +116,7 @@ OFTEN = frozenset(
         "n",
         "p",
         "values",
-    }
+    ]
 )
 # What seldom goes with the rest.
 RARELY = frozenset({"table", "categories", "truth", "distribution"})
@@ -232,6 +232,9 @@ def _given(draw: random.Random, parameter: Any, files: Files, odd: float) -> lis
 
 def _kind(parameter: Any) -> type:
     """Return the type that a value of a parameter has."""
+    if not hasattr(parameter, "type_descriptor"):  # typer before it had a click of its own
+        kinds = {"float": float, "integer": int, "path": Path, "boolean": bool}
+        return kinds.get(parameter.type.name, str)
     kind = parameter.type_descriptor.annotation
     while get_origin(kind) is not None:
         kind = next(each for each in get_args(kind) if each is not type(None))

@@ -32,10 +32,11 @@ class Ending:
     code: int
     out: str
     err: str
-    seconds: float
-    megabytes: float
-    interrupted: bool
-    left_behind: tuple[str, ...]
+    seconds: float = 0.0
+    megabytes: float = 0.0
+    interrupted: bool = False
+    left_behind: tuple[str, ...] = ()
+    orphans: int = 0
 
 
 def complaints(invocation: Invocation, ending: Ending) -> list[str]:
@@ -66,6 +67,8 @@ def complaints(invocation: Invocation, ending: Ending) -> list[str]:
         found.append("interrupted without a word")
     if any(name.startswith(".unfinished") for name in ending.left_behind):
         found.append("unfinished file")
+    if ending.orphans:
+        found.append("orphans")
     return found
 
 
@@ -177,7 +180,7 @@ class Runner:
             "encoding": invocation.encoding,
             "out": "/dev/full" if invocation.full_device else str(out),
             "err": str(err),
-            "seconds": SLOW.get(invocation.arguments[0], SECONDS),
+            "seconds": SLOW.get("".join(invocation.arguments[:1]), SECONDS),
             "megabytes": MEGABYTES,
         }
         out.write_bytes(b"")
@@ -195,6 +198,7 @@ class Runner:
             megabytes=answer["megabytes"],
             interrupted=answer["interrupted"],
             left_behind=left,
+            orphans=answer["orphans"],
         )
 
     def _answer(self) -> Any:

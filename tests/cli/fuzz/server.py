@@ -8,6 +8,7 @@ breaks, fills or leaves behind is seen from outside and is over with it.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
 import io
@@ -28,7 +29,9 @@ ESCAPED = 70
 KILLED = -9
 # How long an interrupted command may take to say that it was interrupted.
 GRACE_SECONDS = 10.0
+# By the clock everybody has longer, as others may need the processor.
 IDLE_FACTOR = 6
+LEAST_IDLE_SECONDS = 60.0
 
 
 def main() -> None:
@@ -38,6 +41,7 @@ def main() -> None:
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         print(json.dumps(_run(json.loads(line))), flush=True)
+    gc.unfreeze()  # so that libraries do not take what is left for leaks
 
 
 def _import_everything() -> None:
@@ -46,8 +50,12 @@ def _import_everything() -> None:
     for module in pkgutil.walk_packages(omit.__path__, "omit."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas"):
+    backends = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+    for name in (*backends, "duckdb", "numba", "pandas"):
         importlib.import_module(name)
+    # What a command line needs first is imported by its first use.
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
+        importlib.import_module("omit.cli.main").main(["bound", "poisson"])
 
 
 def _run(question: dict[str, Any]) -> dict[str, Any]:
@@ -56,22 +64,38 @@ def _run(question: dict[str, Any]) -> dict[str, Any]:
     child = os.fork()
     if child == 0:
         _invoke(question)
+    with contextlib.suppress(OSError):  # if the child has been quicker
+        os.setpgid(child, child)
     interrupted = False
     code, kilobytes = _wait(child, question["seconds"])
     if code is None:
         interrupted = True
-        os.kill(child, signal.SIGINT)
+        os.killpg(child, signal.SIGINT)  # as a terminal does: workers are told as well
         code, kilobytes = _wait(child, GRACE_SECONDS)
     if code is None:
-        os.kill(child, signal.SIGKILL)
+        os.killpg(child, signal.SIGKILL)
         _, _, usage = os.wait4(child, 0)
         code, kilobytes = KILLED, usage.ru_maxrss
+    seconds = time.monotonic() - start
     return {
         "code": code,
         "interrupted": interrupted,
-        "seconds": time.monotonic() - start,
+        "seconds": seconds,
         "megabytes": kilobytes / 1024,
+        "orphans": _end_orphans(child),
     }
+
+
+def _end_orphans(group: int) -> int:
+    """Return how many processes outlive an invocation, and end them."""
+    patience = time.monotonic() + LEAST_IDLE_SECONDS
+    while _members(group) and time.monotonic() < patience:
+        time.sleep(0.05)
+    orphans = len(_members(group))
+    if orphans:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    return orphans
 
 
 def _wait(child: int, seconds: float) -> tuple[int | None, int]:
@@ -81,10 +105,8 @@ def _wait(child: int, seconds: float) -> tuple[int | None, int]:
     nothing at all gets some times more by the clock.
     """
     pause, start, used = 0.001, time.monotonic(), _processor_seconds(child)
-    while (
-        time.monotonic() - start < IDLE_FACTOR * seconds
-        and _processor_seconds(child) - used < seconds
-    ):
+    idle_seconds = max(IDLE_FACTOR * seconds, LEAST_IDLE_SECONDS)
+    while time.monotonic() - start < idle_seconds and _processor_seconds(child) - used < seconds:
         ended, status, usage = os.wait4(child, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status), usage.ru_maxrss
@@ -93,10 +115,21 @@ def _wait(child: int, seconds: float) -> tuple[int | None, int]:
     return None, 0
 
 
-def _processor_seconds(child: int) -> float:
-    """Return the processor time that a child and its children have taken so far."""
-    after_name = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK")
+def _processor_seconds(group: int) -> float:
+    """Return the processor time that a child and its workers have taken so far."""
+    ticks = sum(int(each) for member in _members(group) for each in member[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _members(group: int) -> list[list[str]]:
+    """Return what the system tells of the living processes of a group, from their state on."""
+    members = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # ended by now
+            state = file.read_text().rpartition(")")[2].split()
+            if state[2] == str(group) and state[0] not in "ZX":
+                members.append(state)
+    return members
 
 
 def _invoke(question: dict[str, Any]) -> NoReturn:

@@ -59,7 +59,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Figure:
+class PaperFigure:
     """One figure of the paper.
 
     Attributes
@@ -109,33 +109,35 @@ _LLOYD = tuple(Subject("adult", None, each) for each in ("DPLloyd", "DPLloyd as 
 _AGE = (Subject("adult", "age", "mean, Laplace"), Subject("adult", "age", "mode, Laplace"))
 
 
-def _declared() -> dict[int, Figure]:
+def _declared() -> dict[int, PaperFigure]:
     found = [
-        Figure(1, "sampling", (*_AGE, _LLOYD[0])),
-        Figure(2, "privacy"),
-        Figure(3, "suppression", (*_AGE, _LLOYD[0])),
+        PaperFigure(1, "sampling", (*_AGE, _LLOYD[0])),
+        PaperFigure(2, "privacy"),
+        PaperFigure(3, "suppression", (*_AGE, _LLOYD[0])),
     ]
     for columns, mechanisms in ((_COLUMNS, _MEANS), (_MODE_COLUMNS, _MODES)):
         for data, column in columns:
             subjects = tuple(Subject(data, column, each) for each in mechanisms)
-            found.append(Figure(len(found) + 1, "sampling", subjects))
-    found.append(Figure(len(found) + 1, "sampling", (*_MEDIAN, *_LLOYD)))
+            found.append(PaperFigure(len(found) + 1, "sampling", subjects))
+    found.append(PaperFigure(len(found) + 1, "sampling", (*_MEDIAN, *_LLOYD)))
     for noise_reduction in (True, False):
         for columns, mechanisms in ((_COLUMNS, _MEANS), (_MODE_COLUMNS, _MODES)):
             for data, column in columns:
                 for each in mechanisms:
                     subject = Subject(data, column, each)
-                    found.append(Figure(len(found) + 1, "suppression", (subject,), noise_reduction))
+                    found.append(
+                        PaperFigure(len(found) + 1, "suppression", (subject,), noise_reduction)
+                    )
         for subjects in (_MEDIAN, _LLOYD):
-            found.append(Figure(len(found) + 1, "suppression", subjects, noise_reduction))
-    found.append(Figure(len(found) + 1, "privacy"))
+            found.append(PaperFigure(len(found) + 1, "suppression", subjects, noise_reduction))
+    found.append(PaperFigure(len(found) + 1, "privacy"))
     return {each.number: each for each in found}
 
 
-FIGURES: Mapping[int, Figure] = MappingProxyType(_declared())
+FIGURES: Mapping[int, PaperFigure] = MappingProxyType(_declared())
 
 
-def figures(numbers: Iterable[int] | None = None) -> tuple[Figure, ...]:
+def figures(numbers: Iterable[int] | None = None) -> tuple[PaperFigure, ...]:
     """Return the figures with these numbers, or all.
 
     Raises
@@ -160,13 +162,13 @@ def figures(numbers: Iterable[int] | None = None) -> tuple[Figure, ...]:
 
 
 def cells(
-    chosen: Iterable[Figure], *, exact: bool = True, runs: int | None = None
+    chosen: Iterable[PaperFigure], *, exact: bool = True, runs: int | None = None
 ) -> tuple[Cell, ...]:
     """Return the cells that figures need, each once.
 
     Parameters
     ----------
-    chosen : iterable of Figure
+    chosen : iterable of PaperFigure
         The figures.
     exact : bool
         Whether errors of columns are exact where they can be.
@@ -182,7 +184,9 @@ def cells(
     return tuple(found.values())
 
 
-def _cells(figure: Figure, subject: Subject, exact: bool, runs: int | None) -> tuple[Cell, ...]:
+def _cells(
+    figure: PaperFigure, subject: Subject, exact: bool, runs: int | None
+) -> tuple[Cell, ...]:
     often = published_runs(subject)
     if runs is not None and not (exact and subject.column):
         often = runs  # an exact error does not depend on how often others are simulated
@@ -225,6 +229,6 @@ def published_runs(subject: Subject) -> int:
     return known[subject.mechanism].published_runs
 
 
-def needed_data(chosen: Iterable[Figure]) -> tuple[str, ...]:
+def needed_data(chosen: Iterable[PaperFigure]) -> tuple[str, ...]:
     """Return the names of the data sets that figures need."""
     return tuple(dict.fromkeys(each.data for figure in chosen for each in figure.subjects))

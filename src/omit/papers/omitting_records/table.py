@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omit.papers.omitting_records.figures import Figure, Subject
+from omit.papers.omitting_records.figures import PaperFigure, Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ def of_subject(table: pd.DataFrame, subject: Subject) -> pd.DataFrame:
     ]
 
 
-def of_figure(table: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+def of_figure(table: pd.DataFrame, figure: PaperFigure) -> pd.DataFrame:
     """Return the rows that a figure shows, in its order."""
     import pandas as pd
 
