@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import omit
 from omit._numeric import FloatArray
-from omit.mechanisms.starts import uniform_starts
+from omit.mechanisms.kmeans import uniform_starts
 from timing import seconds
 
 K, ITERATIONS = 5, 20
@@ -112,7 +112,7 @@ def median() -> None:
     rng = np.random.default_rng(0)
     rows = np.clip(rng.normal(rng.uniform(10, 90, (4, 2)).repeat(25, axis=0), 10), 1, 100).round()
     points = omit.Points.from_rows(rows, (1, 100))
-    mechanism = omit.PrivateKMedian(k=4, candidates=100)
+    mechanism = omit.mechanisms.PrivateKMedian(k=4, candidates=100)
     prepared = mechanism.prepare(points, omit.Guarantee(1.0))
     prepared.centres(None, rng)  # compiles
     ours = seconds(partial(prepared.centres, None, rng), 300)

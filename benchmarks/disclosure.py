@@ -20,7 +20,7 @@ from omit.disclosure.histograms import (
     LaplaceHistogram,
 )
 from omit.disclosure.measures import exact_measures
-from omit.disclosure.permute_and_flip import choose_donors
+from omit.disclosure.selection import choose_donors
 from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable

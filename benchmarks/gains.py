@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 import omit
-from omit.mechanisms.smooth_noise import published_laplace
-from omit.papers.accuracy_gains_runs import compute
+from omit.mechanisms.sensitivity import published_laplace
+from omit.papers.accuracy_gains.cells import compute
 from timing import seconds
 
 DELTA = 1 / 20_002
@@ -38,11 +38,11 @@ def by_definition(records: np.ndarray, beta: float, lower: float, upper: float) 
 def main() -> None:
     column = omit.read("lognormal")
     records = np.repeat(column.values, column.counts)
-    omit.smooth_sensitivity(column, "median", 0.1)  # compiles
+    omit.mechanisms.smooth_sensitivity(column, "median", 0.1)  # compiles
     for epsilon in (0.01, 0.1, 1.0):
         beta = published_laplace(omit.Guarantee(epsilon, DELTA, "replace")).beta
         plain = seconds(partial(by_definition, records, beta, 0.0, 2000.0), 2)
-        quick = seconds(partial(omit.smooth_sensitivity, column, "median", beta), 5)
+        quick = seconds(partial(omit.mechanisms.smooth_sensitivity, column, "median", beta), 5)
         print(
             f"smooth sensitivity, n = 10,001, epsilon = {epsilon:g}: {1e3 * quick:.3f} ms, by "
             f"definition {1e3 * plain:.0f} ms, ratio {plain / quick:,.0f} (goal 300)"
@@ -52,13 +52,13 @@ def main() -> None:
     many = omit.Column.from_values(drawn, bounds=(0, 1e4))
     made = time.perf_counter() - start
     for beta in (1e-8, 1e-5, 0.01):
-        quick = seconds(partial(omit.smooth_sensitivity, many, "median", beta), 2)
+        quick = seconds(partial(omit.mechanisms.smooth_sensitivity, many, "median", beta), 2)
         print(
             f"smooth sensitivity, n = 10 million, beta = {beta:g}: {quick:.2f} s "
             f"(goal 10 s), after {made:.1f} s to sort the records"
         )
     sampling = omit.FixedSizeSampling(size=1001, population=10_001)
-    target, mechanism = omit.Guarantee(0.1, DELTA, "replace"), omit.SmoothQuantile()
+    target, mechanism = omit.Guarantee(0.1, DELTA, "replace"), omit.mechanisms.SmoothQuantile()
 
     def error(method: Literal["auto", "simulated"]) -> omit.Error:
         return omit.expected_error(column, mechanism, target, sampling, method)

@@ -22,8 +22,8 @@ import numpy as np
 
 import omit
 from omit._numeric import FloatArray, as_array
-from omit.omissions.drawing import _numbers
-from omit.omissions.point_distances import point_distances
+from omit.data.distances import point_distances
+from omit.laws.design import _numbers
 from timing import seconds
 
 BLOCK = 200

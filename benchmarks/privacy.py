@@ -91,20 +91,20 @@ def main() -> None:
     tenth = slice(0, CELLS // 10)
     print(f"{'':34} {'omit':>14} {'plain':>12} {'ratio':>9}")
     for name, fast, plain in (
-        ("mixture bound", omit.mixture_epsilon, mixture_plainly),
-        ("published bound", omit.published_epsilon, published_plainly),
+        ("mixture bound", omit.omissions.mixture_epsilon, mixture_plainly),
+        ("published bound", omit.omissions.published_epsilon, published_plainly),
     ):
         plain_rate = rate(partial(each, plain, few), BASELINE_CELLS)
         row(name, rate(partial(fast, epsilon, m, M), CELLS), plain_rate, 500_000)
     for name, inverse, plain in (
-        ("calibrate, mixture bound", omit.mixture_base_epsilon, mixture_plainly),
-        ("calibrate, published bound", omit.published_base_epsilon, published_plainly),
+        ("calibrate, mixture bound", omit.omissions.mixture_base_epsilon, mixture_plainly),
+        ("calibrate, published bound", omit.omissions.published_base_epsilon, published_plainly),
     ):
         plain_rate = rate(partial(each, partial(inverse_plainly, plain), few), BASELINE_CELLS)
         fast_rate = rate(partial(inverse, epsilon[tenth], m[tenth], M[tenth]), CELLS // 10)
         row(name, fast_rate, plain_rate, 50_000)
     if "--verify" in sys.argv:
-        from omit.verification.theorem_5_4 import verify
+        from omit.papers.omitting_records.theorem_5_4 import verify
 
         start = time.perf_counter()
         found = verify(workers=2)

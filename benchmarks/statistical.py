@@ -15,7 +15,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 import omit
-from omit.papers.statistical_privacy import TABLE_1, TABLE_2, cells
+from omit.papers.statistical_privacy.claims import TABLE_1, TABLE_2, cells
 from timing import seconds
 
 
@@ -52,21 +52,21 @@ def main() -> None:
     epsilon = np.linspace(0, 0.05, 1000)
     few = epsilon[::50]
     plain = seconds(lambda: property_plainly(10**6, 0.3, few), 1) * len(epsilon) / len(few)
-    fast = seconds(lambda: omit.property_curve(10**6, 0.3, epsilon), 5)
+    fast = seconds(lambda: omit.statistical.property_curve(10**6, 0.3, epsilon), 5)
     row("property, n = 10^6, 1,000 epsilons", fast, 0.05, plain, "(plain: 20 epsilons, scaled)")
-    fast = seconds(lambda: omit.property_curve(10**8, 0.3, epsilon / 10), 5)
+    fast = seconds(lambda: omit.statistical.property_curve(10**8, 0.3, epsilon / 10), 5)
     row("property, n = 10^8, 1,000 epsilons", fast, math.inf, None)
     fast = seconds(lambda: [cells(table) for table in (TABLE_1, TABLE_2)], 5)
     row("Tables 1 and 2, with exact DP accounting", fast, 2.0, None)
     flat = np.full(1000, 1e-3)
     spiky = np.random.default_rng(0).random(1000)
     for name, weights in (("uniform", flat), ("random", spiky / spiky.sum())):
-        law = omit.Distribution(np.arange(1000.0), weights)
-        fast = seconds(partial(omit.sum_curve, law, 10**5, [0.02]))
+        law = omit.laws.Distribution(np.arange(1000.0), weights)
+        fast = seconds(partial(omit.statistical.sum_curve, law, 10**5, [0.02]))
         row(f"sum, 1,000 values ({name}), n = 10^5", fast, 1.0, None)
-    law = omit.Distribution(np.arange(1000.0), flat)
+    law = omit.laws.Distribution(np.arange(1000.0), flat)
     plain = seconds(lambda: sum_plainly(flat, 2000, 0.02), 1)
-    fast = seconds(lambda: omit.sum_curve(law, 2000, [0.02]))
+    fast = seconds(lambda: omit.statistical.sum_curve(law, 2000, [0.02]))
     row("sum, 1,000 values (uniform), n = 2,000", fast, 1.0, plain)
 
 

@@ -3,11 +3,9 @@ from pathlib import Path
 from docutils.nodes import Text, literal_block
 
 import omit
-from omit.report.gain_figures import gain_figure
-from omit.report.landscape_figures import rate_figure
-from omit.report.privacy_figure import privacy_figure
-from omit.utility.gain_map import gain_map
-from omit.utility.landscape import landscape
+from omit.accuracy.figures import gain_figure, rate_figure
+from omit.accuracy.grids import gain_map, landscape
+from omit.papers.omitting_records.privacy_figure import privacy_figure
 
 project = "omit"
 author = "The authors of omit"

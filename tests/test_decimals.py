@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omit._decimals import fixed_down, promised, rounded_down, rounded_up, show_number, usable
+from omit._text import fixed_down, promised, rounded_down, rounded_up, show_number, usable
 
 positive = st.floats(5e-324, 1e300, allow_subnormal=True)
 

@@ -29,8 +29,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
 from omit import _validate
-from omit._decimals import show_number
 from omit._numeric import expm1_ratio, not_above, not_below, raised
+from omit._text import show_number
 from omit.errors import InvalidInput, WrongNeighbours
 
 

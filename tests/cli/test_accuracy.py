@@ -102,7 +102,7 @@ def test_an_unattainable_omission_has_a_row_that_says_so(
     omit_command: Omit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from omit import OutlierScoreSuppression
-    from omit.omissions import by_name
+    from omit.omissions import names as by_name
 
     published = OutlierScoreSuppression(0.1, 0.3, bound="published")
     monkeypatch.setattr(by_name, "parse_omission", lambda text, population: published)
@@ -114,7 +114,7 @@ def test_an_unattainable_omission_has_a_row_that_says_so(
 def test_the_report_is_one_file_with_tables_figures_and_the_warning(
     omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from omit.utility import landscape
+    from omit.accuracy import grids as landscape
 
     small = landscape.landscape
 
@@ -140,7 +140,7 @@ def test_best_answers_none_where_that_is_the_truth(
     omit_command: Omit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from omit import OutlierScoreSuppression, PoissonSampling
-    from omit.utility import search
+    from omit.accuracy import search
 
     few = [PoissonSampling(rate=0.5), PoissonSampling(rate=0.99), OutlierScoreSuppression(0.1, 0.2)]
     monkeypatch.setattr(search, "default_candidates", lambda *_: iter(few))
@@ -233,7 +233,7 @@ def test_a_clustering_is_compared_with_a_report(
     monkeypatch: pytest.MonkeyPatch,
     statistic: str,
 ) -> None:
-    from omit.utility import landscape
+    from omit.accuracy import grids as landscape
 
     small = landscape.landscape
 

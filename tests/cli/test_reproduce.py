@@ -15,7 +15,7 @@ from tests.conftest import Run
 @pytest.fixture
 def few_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make figures quick: two rates, and in this process."""
-    from omit.papers.omitting_records import figures
+    from omit.papers.omitting_records import cells as figures
 
     monkeypatch.setattr(figures, "RATES", (0.3, 0.8))
 

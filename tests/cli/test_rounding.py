@@ -242,10 +242,10 @@ def test_verify_finds_at_most_what_it_says() -> None:
 
 def test_figures_name_a_guarantee_that_is_no_smaller_and_a_mechanism_that_is_no_larger() -> None:
     from omit import Guarantee, read
-    from omit.mechanisms.known_size_mean import KnownSizeMean
-    from omit.report.gain_figures import gain_figure
-    from omit.report.privacy_figure import privacy_figure
-    from omit.utility.gain_map import gain_map
+    from omit.accuracy.figures import gain_figure
+    from omit.accuracy.grids import gain_map
+    from omit.mechanisms.mean import KnownSizeMean
+    from omit.papers.omitting_records.privacy_figure import privacy_figure
 
     epsilons = (1.0000049, 0.123456789012)
     titles = [axes.get_title() for axes in privacy_figure(epsilons, 20).axes[:2]]

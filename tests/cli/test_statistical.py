@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from omit.statistical.partition import Partition
-from omit.statistical.property import grouped_property_curve, property_curve
+from omit.statistical.properties import grouped_property_curve, property_curve
 from tests.conftest import Run
 
 Omit = Callable[[str], Run]

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from omit.verification import mixture, theorem_5_4
+from omit.audit import bounds as mixture
+from omit.papers.omitting_records import theorem_5_4
 from tests.conftest import Run
 
 Omit = Callable[[str], Run]

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 from omit import InvalidInput
-from omit.data.reading import read
-from omit.data.reading_points import read_points
+from omit.data.reading import read, read_points
 from omit.disclosure.tabulate import tabulate
 from tests.data.tables import refusal, write
 

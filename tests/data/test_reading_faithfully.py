@@ -17,8 +17,7 @@ import pytest
 
 from omit.data.column import Column
 from omit.data.points import Points
-from omit.data.reading import read
-from omit.data.reading_points import read_points
+from omit.data.reading import read, read_points
 from omit.disclosure.tabulate import tabulate
 from tests.data.tables import DATABASE, refusal, write
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from omit import InvalidInput, read_points
 from omit.data.column import Column
-from omit.data.generated import kmedian_synthetic
+from omit.data.datasets import dataset, datasets, kmedian_synthetic
 from omit.data.reading import read
-from omit.data.registry import dataset, datasets
 from tests.data.tables import DATABASE, STRANGE, write
 
 VALUES = st.none() | st.integers(-5, 5).map(float) | st.floats(-1e9, 1e9)
@@ -253,5 +252,5 @@ def test_registered_points_have_registered_bounds() -> None:
 
 def test_reading_points_is_imported_without_duckdb_and_pandas() -> None:
     heavy = "{'duckdb', 'pandas'} & set(sys.modules)"
-    code = f"import omit.data.reading_points, sys; assert not {heavy}"
+    code = f"import omit.data.reading, sys; assert not {heavy}"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,8 +11,8 @@ import pytest
 
 from omit import InvalidInput
 from omit.data.column import Column
+from omit.data.datasets import DATASETS, dataset, datasets
 from omit.data.reading import read
-from omit.data.registry import DATASETS, dataset, datasets
 
 FOUND_IN_FOLDER = [each for each in datasets() if not (each.bundled or each.generate)]
 

@@ -12,20 +12,16 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy import integrate, stats
 
 from omit.disclosure.attributes import Attribute
-from omit.disclosure.discrete_gaussian import (
-    draw_discrete_gaussian,
-    exact_discrete_gaussian,
-    half_law,
-)
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
     LaplaceHistogram,
 )
-from omit.disclosure.mechanism import ExactDelta, TableMechanism
+from omit.disclosure.protection import ExactDelta, TableMechanism
 from omit.disclosure.table import CountTable
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
+from omit.laws.discrete import draw_discrete_gaussian, exact_discrete_gaussian, half_law
 from tests.disclosure.enumeration import hockey_stick, product
 
 COUNTS = [0, 1, 2, 5, 40]

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from omit.disclosure.assess import assess
-from omit.disclosure.assessment import HEADINGS, Row
+from omit.disclosure.assess import HEADINGS, Row, assess
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
@@ -28,15 +27,15 @@ from omit.disclosure.measures import (
     simulated_measures,
     unique_exact_matches,
 )
-from omit.disclosure.mechanism import CellErrors
+from omit.disclosure.protection import CellErrors
+from omit.disclosure.report import error_figure
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
-from omit.disclosure.usefulness import Axis, GroupMap
+from omit.disclosure.tasks import Axis, GroupMap
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
-from omit.report.disclosure_report import error_figure
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
 
@@ -337,7 +336,7 @@ def test_runs_in_blocks_have_the_same_measures_as_at_once(monkeypatch: pytest.Mo
     for mechanism in (LaplaceHistogram(1.0), RandomisedSwapping(("kind",), 0.5)):
         at_once = simulated_measures(mechanism, table, np.random.default_rng(0), 50)
         with monkeypatch.context() as patched:
-            patched.setattr("omit.disclosure.mechanism._COUNTS_AT_ONCE", 12)
+            patched.setattr("omit.disclosure.protection._COUNTS_AT_ONCE", 12)
             blocks = simulated_measures(mechanism, table, np.random.default_rng(0), 50)
             sizes = [len(b) for b in mechanism.study_in_blocks(table, np.random.default_rng(0), 50)]
         assert sizes == [3] * 16 + [2]

@@ -14,17 +14,17 @@ import pandas as pd
 import pytest
 
 from omit import Column, Guarantee, Points, read, read_points
-from omit.data.registry import dataset
-from omit.disclosure import measures, tasks, usefulness
+from omit.data.datasets import dataset
+from omit.disclosure import measures, tasks
+from omit.disclosure import tasks as usefulness
 from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute, chosen, parse_derivation, parse_domains
-from omit.disclosure.discrete_gaussian import exact_discrete_gaussian, half_law
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
     LaplaceHistogram,
 )
-from omit.disclosure.permute_and_flip import choose_donors, level_probabilities
+from omit.disclosure.selection import choose_donors, level_probabilities
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
@@ -32,6 +32,7 @@ from omit.disclosure.swapping_exact import exact_swapping_delta
 from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.tabulate import tabulate
 from omit.errors import OmitError
+from omit.laws.discrete import exact_discrete_gaussian, half_law
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
 TABLE = CountTable((SEX, TOWN), np.array([2, 9, 8, 7, 0, 1]))

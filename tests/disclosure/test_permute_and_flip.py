@@ -10,11 +10,7 @@ import pytest
 from scipy import stats
 
 from omit._numeric import IntArray
-from omit.disclosure.permute_and_flip import (
-    choose_donors,
-    level_probabilities,
-    selection_probabilities,
-)
+from omit.disclosure.selection import choose_donors, level_probabilities, selection_probabilities
 from omit.errors import InvalidInput
 
 

@@ -13,8 +13,8 @@ import pytest
 from omit._numeric import FloatArray
 from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
-from omit.disclosure.permute_and_flip import choose_donors, selection_probabilities
+from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
+from omit.disclosure.selection import choose_donors, selection_probabilities
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
 from omit.disclosure.swapping_exact import exact_swapping_delta
 from omit.disclosure.table import CountTable, Universe

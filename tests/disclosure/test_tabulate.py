@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omit.data.casting import record_numbers
 from omit.data.reading import read
 from omit.data.sources import relation_table
+from omit.data.values import record_numbers
 from omit.disclosure.attributes import MISSING, Attribute, parse_derivation, parse_domains
 from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.tabulate import tabulate

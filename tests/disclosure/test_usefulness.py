@@ -11,21 +11,23 @@ from scipy import stats
 from omit.disclosure.assess import assess
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
+from omit.disclosure.report import learnt, two_groups
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.swapping import Swapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulate import tabulate
-from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
-from omit.disclosure.usefulness import (
+from omit.disclosure.tasks import (
     axis_of,
     constant_accuracy,
     group_maps,
     largest_groups,
+    logistic_accuracy,
     parse_groups,
+    regression_line,
     released_accuracy,
+    two_way,
 )
 from omit.errors import InvalidInput
-from omit.report.disclosure_tasks import learnt, two_groups
 
 RICH = Attribute("rich", ("no", "yes"))
 AGE = Attribute("age", ("0", "20", "40"))

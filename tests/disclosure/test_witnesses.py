@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from omit.disclosure.attributes import Attribute
-from omit.disclosure.mechanism import CHANGE_QUASI_IDENTIFIERS, TableMechanism, TableWitness
+from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, TableMechanism, TableWitness
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.swapping_exact import SwapWitness, exact_swapping_delta

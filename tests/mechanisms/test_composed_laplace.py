@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from omit.mechanisms.composed_laplace import composed_laplace_scale
+from omit.mechanisms.kmeans import composed_laplace_scale
 
 CASES = [
     (1.0, 1e-6, 35),

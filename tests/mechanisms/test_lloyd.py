@@ -11,8 +11,7 @@ from sklearn.cluster import KMeans
 from omit import Guarantee
 from omit._numeric import FloatArray
 from omit.data.points import Points
-from omit.mechanisms.kmeans import DPLloyd
-from omit.mechanisms.lloyd import mean_square_distance, noisy_lloyd, padded
+from omit.mechanisms.kmeans import DPLloyd, mean_square_distance, noisy_lloyd, padded
 
 
 def nearest(rows: FloatArray, centres: FloatArray) -> tuple[np.ndarray, FloatArray]:

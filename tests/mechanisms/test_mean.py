@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from omit import Column, Guarantee, InvalidInput, NoisyMean, Relation, WrongNeighbours
-from omit.mechanisms.gaussian import gaussian_delta
+from omit.laws.noise import gaussian_delta
 
 ages = Column.from_counts([20, 40, 70], [5, 3, 2], bounds=(0, 100), name="age")
 

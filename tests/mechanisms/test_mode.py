@@ -10,9 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 from omit import Column, Guarantee, InvalidInput, NoisyMode, Relation, WrongNeighbours
-from omit.mechanisms.gaussian import gaussian_delta
+from omit.laws.noise import Kind, gaussian_delta
 from omit.mechanisms.mode import KINDS, possible_values
-from omit.mechanisms.noise import Kind
 from tests.mechanisms.winning import DISTRIBUTIONS, winning_probabilities
 
 each_kind = pytest.mark.parametrize("noise", KINDS)

@@ -15,9 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import omit
-from omit import Guarantee, InvalidInput, PrivateKMeans
+from omit import Guarantee, InvalidInput
 from omit._numeric import FloatArray
 from omit.data.points import Points
+from omit.mechanisms import PrivateKMeans
 from omit.mechanisms.kmeans import DPLloyd
 
 BOUNDS = [(0.0, 125.0), (0.0, 1000.0)]
@@ -187,7 +188,7 @@ def test_without_scikit_learn_the_extra_is_named() -> None:
         "import omit\n"
         "from omit import *\n"
         "assert 'PrivateKMeans' in dir(omit)\n"
-        "try:\n    omit.PrivateKMeans\n"
+        "try:\n    omit.mechanisms.PrivateKMeans\n"
         "except omit.InvalidInput as error:\n    print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -195,4 +196,4 @@ def test_without_scikit_learn_the_extra_is_named() -> None:
 
 
 def test_the_estimator_is_exported() -> None:
-    assert omit.PrivateKMeans is PrivateKMeans
+    assert omit.mechanisms.PrivateKMeans is PrivateKMeans

@@ -13,23 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from omit import (
-    Column,
+from omit import Column, Guarantee, InvalidInput, NoisyMean, WrongNeighbours, read
+from omit.mechanisms import (
     ExponentialQuantile,
     GlobalQuantile,
-    Guarantee,
-    InvalidInput,
     KnownSizeMean,
-    NoisyMean,
     ProposeTestRelease,
     SmoothQuantile,
-    WrongNeighbours,
-    read,
     smooth_sensitivity,
 )
+from omit.mechanisms.base import AdditiveMechanism, IntegrableMechanism
 from omit.mechanisms.exponential_quantile import interval_weights
-from omit.mechanisms.integrable import AdditiveMechanism, IntegrableMechanism
-from omit.mechanisms.quantile import QuantileMechanism
+from omit.mechanisms.quantiles import QuantileMechanism
 
 DOMAIN = (0.0, 1.0, 3.0, 7.0)
 BOUNDS = (0.0, 7.0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from omit import Column, InvalidInput, read
-from omit.mechanisms.order import quantile_ranks
+from omit.exact.order import quantile_ranks
 from omit.mechanisms.sensitivity import (
     Statistic,
     distance_to_sensitivity,

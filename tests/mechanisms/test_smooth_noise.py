@@ -14,8 +14,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from omit import Guarantee, InvalidInput
-from omit.mechanisms.additive import UnitNoise
-from omit.mechanisms.smooth_noise import (
+from omit.laws.noise import UnitNoise
+from omit.mechanisms.sensitivity import (
     published_laplace,
     smooth_laplace_delta,
     student_noise,

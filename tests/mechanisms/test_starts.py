@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omit._numeric import FloatArray
-from omit.mechanisms.starts import spread_starts, uniform_starts
+from omit.mechanisms.kmeans import spread_starts, uniform_starts
 
 Starts = Callable[[int, int, np.random.Generator], FloatArray]
 

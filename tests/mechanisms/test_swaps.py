@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from omit._numeric import FloatArray, as_array
-from omit.mechanisms.swaps import (
+from omit.mechanisms.kmedian import (
     Indices,
     assign,
     choose,

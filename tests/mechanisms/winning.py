@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from omit.mechanisms.noise import Kind
+from omit.laws.noise import Kind
 
 DISTRIBUTIONS: dict[Kind, Any] = {
     "laplace": stats.laplace,

@@ -23,11 +23,11 @@ from omit import (
     OutlierScoreSuppression,
     PoissonSampling,
     RuleSuppression,
-    StableSuppression,
     Statement,
     Unattainable,
 )
 from omit._numeric import FloatArray, as_array
+from omit.omissions import StableSuppression
 
 rates = st.floats(1e-6, 1)
 ordered = st.tuples(st.floats(0.001, 0.999), st.floats(0.001, 0.999)).map(sorted)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from omit import InvalidInput, OutlierScoreSuppression, PoissonSampling, Refused, omission
-from omit.omissions.by_name import REFUSED, parse_omission
+from omit import InvalidInput, OutlierScoreSuppression, PoissonSampling, Refused
+from omit.omissions import omission
+from omit.omissions.names import REFUSED, parse_omission
 
 
 def test_an_omission_is_made_by_its_name() -> None:

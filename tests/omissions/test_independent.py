@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from omit import IndependentPair, InvalidInput, OutlierScoreSuppression
+from omit import InvalidInput, OutlierScoreSuppression
+from omit.omissions import IndependentPair
 from omit.omissions.outlier_score import outlier_score_pair
 
 

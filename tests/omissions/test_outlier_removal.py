@@ -9,17 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omit import (
-    Guarantee,
-    InvalidInput,
-    NoGuarantee,
-    Statement,
-    ThresholdOutlierRemoval,
-    TopOutlierRemoval,
-    Unattainable,
-)
+from omit import Guarantee, InvalidInput, NoGuarantee, Statement, Unattainable
 from omit._numeric import FloatArray, as_array
-from omit.omissions.outlier_removal import RemovalWitness
+from omit.omissions import ThresholdOutlierRemoval, TopOutlierRemoval
+from omit.omissions.deterministic import RemovalWitness
 
 
 def mean_distances(records: Sequence[int]) -> FloatArray:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omit import Guarantee, InvalidInput, OutlierScoreSuppression, Statement, Unattainable
+from omit.audit.bounds import small_universes
 from omit.omissions.outlier_score import outlier_score_pair, outlier_scores
-from omit.verification.mixture import small_universes
 
 target = Guarantee(1.0)
 

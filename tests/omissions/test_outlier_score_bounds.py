@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omit import (
-    InvalidInput,
+from omit import InvalidInput
+from omit._numeric import log_mix
+from omit.omissions import (
     mixture_base_epsilon,
     mixture_epsilon,
     published_base_epsilon,
     published_epsilon,
 )
-from omit._numeric import log_mix
 
 mpmath.mp.dps = 50
 

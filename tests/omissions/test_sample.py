@@ -17,7 +17,6 @@ import omit.guarantee
 import omit.omissions.sample
 from omit import (
     ALL_RECORDS,
-    Charge,
     FixedSizeSampling,
     Guarantee,
     InvalidInput,
@@ -29,11 +28,11 @@ from omit import (
     Relation,
     Sample,
     Statement,
-    ThresholdOutlierRemoval,
     WrongNeighbours,
     compose,
 )
 from omit._numeric import FloatArray, as_array
+from omit.omissions import Charge, ThresholdOutlierRemoval
 
 design = FixedSizeSampling(size=10, population=100)
 statistic = Guarantee(1.0, neighbours="replace")

@@ -23,7 +23,6 @@ from omit import (
     ADD_REMOVE,
     ALL_RECORDS,
     REPLACE,
-    Charge,
     FixedSizeSampling,
     Guarantee,
     NoGuarantee,
@@ -32,6 +31,7 @@ from omit import (
     Statement,
     compose,
 )
+from omit.omissions import Charge
 from omit.omissions.sample import Part, Scope
 
 

@@ -16,12 +16,10 @@ from omit import (
     NoOmission,
     PoissonSampling,
     Refused,
-    StableSuppression,
     Statement,
     WrongNeighbours,
-    sampling_base_epsilon,
-    sampling_epsilon,
 )
+from omit.omissions import StableSuppression, sampling_base_epsilon, sampling_epsilon
 
 
 @pytest.mark.parametrize("rate", [0, -0.1, 1.1, math.nan, math.inf])

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from omit import Guarantee, InvalidInput, RuleSuppression, StableSuppression, Statement, SubsetPair
+from omit import Guarantee, InvalidInput, RuleSuppression, Statement
+from omit.omissions import StableSuppression, SubsetPair
 
 
 def far_apart(sensitivity: int) -> SubsetPair:

@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from omit import Guarantee, IndependentPair, InvalidInput, PoissonSampling, Statement, SubsetPair
+from omit import Guarantee, InvalidInput, PoissonSampling, Statement
 from omit._numeric import expm1_ratio
+from omit.omissions import IndependentPair, SubsetPair
 
 
 def poisson_pair(size: int, rate: float) -> SubsetPair:

@@ -10,26 +10,32 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from omit.accuracy.grids import GainMap
 from omit.guarantee import Guarantee
-from omit.mechanisms.smooth_noise import published_laplace
-from omit.papers.accuracy_gains import (
+from omit.mechanisms.sensitivity import published_laplace
+from omit.papers.accuracy_gains.cells import (
     ACCEPTED_RATIOS,
     DELTA,
     LINE_EPSILONS,
     PAPER,
     PUBLISHED_RATIOS,
+    Results,
+    compute,
+    steps,
 )
-from omit.papers.accuracy_gains_runs import Results, compute, steps
-from omit.papers.accuracy_gains_verdicts import (
+from omit.papers.accuracy_gains.claims import (
+    all_gain,
+    exactly_up_to,
     figure_verdicts,
+    gaining,
+    no_gains,
     overdrawn_from,
     share_of_delta,
+    show_gains,
     table_verdicts,
 )
-from omit.papers.gains_judged import all_gain, exactly_up_to, gaining, no_gains, show_gains
-from omit.report.accuracy_gains import exhibits, notes
-from omit.report.reproduction import write_reproduction
-from omit.utility.gain_map import GainMap
+from omit.papers.accuracy_gains.page import exhibits, notes
+from omit.papers.reproduction import write_reproduction
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +111,7 @@ def test_the_noise_formula_holds_where_it_is_used_and_not_beyond(
     assert "0.6 % of the stated one at epsilon = 1" in found.finding
     assert "57 % at most" in found.finding
     assert "From epsilon = 12.9 on (delta = 5e-05)" in found.finding
-    from omit.papers import accuracy_gains_verdicts as module
+    from omit.papers.accuracy_gains import claims as module
 
     monkeypatch.setattr(module, "smooth_laplace_delta", lambda epsilon, *_: 0.0)
     assert figure_verdicts(results)["figure-14"][1].standing == "holds"

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omit.disclosure.usefulness import Axis, GroupMap
-from omit.papers import disclosure_control as paper
-from omit.papers.disclosure_theorems import theorem_verdicts
-from omit.papers.disclosure_verdicts import (
+from omit.disclosure.tasks import Axis, GroupMap
+from omit.papers.disclosure_control import cells as paper
+from omit.papers.disclosure_control.claims import (
     distance_from_printed,
     figure_2_verdicts,
     figure_3_verdicts,
@@ -19,6 +18,7 @@ from omit.papers.disclosure_verdicts import (
     figure_5_verdicts,
     nearest_variants,
     table_verdicts,
+    theorem_verdicts,
 )
 
 pytestmark = pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from omit import Guarantee, NoisyMode, OutlierScoreSuppression, PoissonSampling, read
+from omit.accuracy.expected import expected_error
 from omit.errors import InvalidInput
-from omit.papers.omitting_records.claims import survival, verdicts
-from omit.papers.omitting_records.computations import CLUSTERING_LOSS, COLUMN_ERROR
-from omit.papers.omitting_records.figures import (
+from omit.papers.omitting_records.cells import (
+    CLUSTERING_LOSS,
+    COLUMN_ERROR,
     EPSILONS,
     FIGURES,
     PaperFigure,
@@ -21,9 +22,8 @@ from omit.papers.omitting_records.figures import (
     figures,
     needed_data,
 )
-from omit.papers.omitting_records.table import judged, of_figure
+from omit.papers.omitting_records.claims import judged, of_figure, survival, verdicts
 from omit.study.run import run_study
-from omit.utility.expected import expected_error
 
 NOTHING = {"rate": None, "m": None, "M": None, "bound": None}
 

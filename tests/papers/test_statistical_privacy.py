@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from omit.papers.statistical_privacy import (
+from omit.papers.statistical_privacy.claims import (
     TABLE_1,
     TABLE_2,
     Cell,

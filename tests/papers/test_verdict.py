@@ -3,7 +3,7 @@
 import pytest
 
 from omit.errors import InvalidInput
-from omit.papers.verdict import Verdict
+from omit.papers.reproduction import Verdict
 
 
 def test_a_verdict_has_one_of_four_standings() -> None:

@@ -12,10 +12,10 @@ from scipy.stats import binom, laplace, norm
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.mechanisms.noise import Noise
+from omit.laws.distribution import Distribution
+from omit.laws.noise import Noise
 from omit.statistical.added_noise import DiscreteGaussian, added_noise, noise_alone
-from omit.statistical.distribution import Distribution
-from omit.statistical.property import grouped_property_curve, property_curve
+from omit.statistical.properties import grouped_property_curve, property_curve
 from omit.statistical.sums import sum_curve
 
 KINDS = ("gaussian", "laplace")

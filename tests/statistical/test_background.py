@@ -14,7 +14,7 @@ from omit.statistical.background import (
     sampled_groups_curve,
     sampled_property_curve,
 )
-from omit.statistical.property import property_curve
+from omit.statistical.properties import property_curve
 from tests.statistical.enumeration import Law, coin, mean_over_templates, uniform
 
 EPSILONS = (0.0, 0.1, 0.8)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from omit.statistical.binomial import one_more
-from omit.statistical.binomial_mixture import mixture_delta
+from omit.laws.counts import one_more
+from omit.statistical.mixtures import mixture_delta
 
 
 def test_bounds_of_a_mixture_know_the_rounding_of_its_logarithm() -> None:

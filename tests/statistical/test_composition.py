@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
+from omit.laws.distribution import Distribution
+from omit.laws.divergence import hockey_stick
 from omit.statistical.background import Population
 from omit.statistical.composition import composition_bound, exact_composition, worst_of_class
-from omit.statistical.distribution import Distribution
-from omit.statistical.hockey import hockey_stick
 from omit.statistical.partition import Partition
-from omit.statistical.property import property_curve
+from omit.statistical.properties import property_curve
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery, ask
 from omit.statistical.sums import sum_curve
 from tests.statistical.enumeration import (

@@ -8,9 +8,9 @@ import pytest
 import omit
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee
-from omit.mechanisms.gaussian import gaussian_scale
-from omit.statistical.guarantee import PrivacyCurve, StatisticalGuarantee, bounded_curve
-from omit.statistical.property import property_curve
+from omit.laws.noise import gaussian_scale
+from omit.statistical.curve import PrivacyCurve, StatisticalGuarantee, bounded_curve
+from omit.statistical.properties import property_curve
 
 OURS = StatisticalGuarantee(0.1, 0.01, "fair coins")
 

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import binom
 
 from omit.errors import InvalidInput
-from omit.statistical.distribution import Distribution
-from omit.statistical.monotone import has_monotone_ratio, monotone_curve, order_statistic_curve
-from omit.statistical.property import property_curve
+from omit.laws.distribution import Distribution
+from omit.statistical.order import has_monotone_ratio, monotone_curve, order_statistic_curve
+from omit.statistical.properties import property_curve
 from tests.statistical.enumeration import answers_given, divergence, exactly, worst
 
 LAW = {0.0: 0.5, 1.0: 0.2, 2.0: 0.2, 5.0: 0.1}

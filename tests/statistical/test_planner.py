@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from omit.errors import InvalidInput, Unattainable
-from omit.mechanisms.gaussian import gaussian_delta
-from omit.statistical.guarantee import StatisticalGuarantee
+from omit.laws.noise import gaussian_delta
+from omit.statistical.curve import StatisticalGuarantee
 from omit.statistical.partition import Partition
 from omit.statistical.planner import (
     exact_dp_queries,
@@ -18,7 +18,7 @@ from omit.statistical.planner import (
     paper_dp_queries,
     plan,
 )
-from omit.statistical.property import property_curve
+from omit.statistical.properties import property_curve
 from tests.statistical.enumeration import partitions, sampled, worst
 
 

@@ -12,7 +12,7 @@ from scipy.stats import binom, laplace, norm
 
 from omit.errors import InvalidInput
 from omit.statistical.added_noise import DiscreteGaussian, added_noise
-from omit.statistical.property import grouped_property_curve, property_curve
+from omit.statistical.properties import grouped_property_curve, property_curve
 from tests.statistical.enumeration import coin, exactly, worst
 
 EPSILONS = (0.0, 0.1, 0.5, 1.3)
@@ -99,7 +99,7 @@ def test_noise_and_uncertainty_together_by_quadrature(noise: str, scale: float) 
 
 
 def test_noise_alone_protects_whom_everybody_else_is_known() -> None:
-    from omit.mechanisms.gaussian import gaussian_delta
+    from omit.laws.noise import gaussian_delta
 
     curve = property_curve(10, 0.5, [0.2, 1.0], known=9, noise=added_noise("gaussian", 2.0))
     assert curve.delta == pytest.approx(

@@ -16,12 +16,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from omit.statistical import lattice
-from omit.statistical.distribution import Distribution
-from omit.statistical.guarantee import PRECISION, PrivacyCurve
-from omit.statistical.monotone import order_statistic_curve
+from omit.laws import lattice
+from omit.laws.distribution import Distribution
+from omit.statistical.curve import PRECISION, PrivacyCurve
+from omit.statistical.order import order_statistic_curve
 from omit.statistical.partition import Partition
-from omit.statistical.property import grouped_property_curve, property_curve
+from omit.statistical.properties import grouped_property_curve, property_curve
 from omit.statistical.sampling import Poisson, WithoutReplacement
 from omit.statistical.sums import sum_curve
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
-from omit.statistical.property import property_curve
+from omit.statistical.properties import property_curve
 from omit.statistical.sampling import (
     Poisson,
     SamplingTechnique,
+    Template,
     WithoutReplacement,
     WithReplacement,
 )
-from omit.statistical.template import Template
 from tests.statistical.enumeration import (
     Law,
     coin,

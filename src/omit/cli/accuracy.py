@@ -14,16 +14,15 @@ from omit.cli.comparisons import as_json, known_truth, show, write_report
 from omit.cli.options import PUBLISHED_RUNS, Json, runs_asked_for
 from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
-from omit.cli.writing import require_writable
+from omit.report.files import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omit.exact.error import Error
     from omit.guarantee import Guarantee
-    from omit.mechanisms.base import Mechanism
-    from omit.mechanisms.clustering import Clustering
+    from omit.mechanisms.base import Clustering, Mechanism
     from omit.omissions.base import Omission
-    from omit.utility.error import Error
 
 DEFAULT_OMISSIONS = (
     "poisson:0.1",
@@ -83,8 +82,8 @@ def compare(
 ) -> None:
     """What does leaving records out cost in accuracy, at the same privacy?"""
     from omit import _validate
-    from omit.omissions.by_name import parse_omission
-    from omit.utility.compare import compare as run_comparison
+    from omit.accuracy.compare import compare as run_comparison
+    from omit.omissions.names import parse_omission
 
     data, target = chosen.data, chosen.target(epsilon)
     file = report or (None if json or no_report else Path("omit-report.html"))
@@ -131,10 +130,10 @@ def best(
     json: Json = False,
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
-    from omit.mechanisms.integrable import IntegrableMechanism
-    from omit.utility.sampled_from import target_on_sample
-    from omit.utility.search import best as find_best
-    from omit.utility.search import default_candidates
+    from omit.accuracy.sampled_from import target_on_sample
+    from omit.accuracy.search import best as find_best
+    from omit.accuracy.search import default_candidates
+    from omit.mechanisms.base import IntegrableMechanism
 
     data, target = chosen.data, chosen.target(epsilon)
     answers = []
@@ -184,10 +183,10 @@ def solve(
     json: Json = False,
 ) -> None:
     """Which epsilon reaches a wanted error?"""
-    from omit._decimals import promised
-    from omit.omissions.by_name import parse_omission
-    from omit.utility.compare import WARNING, private_notes
-    from omit.utility.search import solve as find_epsilon
+    from omit._text import promised
+    from omit.accuracy.compare import WARNING, private_notes
+    from omit.accuracy.search import solve as find_epsilon
+    from omit.omissions.names import parse_omission
 
     data = chosen.data
     answers, sentences = [], []

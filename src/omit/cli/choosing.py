@@ -8,7 +8,7 @@ from omit.cli import clustering as options
 from omit.cli.bounds import pair_of_numbers
 from omit.cli.clustering import CLUSTERINGS, clustering, read_points
 from omit.cli.options import ColumnName, Source, TableName
-from omit.cli.statistics import chosen_relation, integrable_mechanisms
+from omit.mechanisms.names import chosen_relation, integrable_mechanisms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from omit.data.column import Column
     from omit.data.points import Points
     from omit.guarantee import Guarantee
-    from omit.mechanisms.base import Mechanism
-    from omit.mechanisms.clustering import Clustering
+    from omit.mechanisms.base import Clustering, Mechanism
 
 STATISTICS = ("mean", "mode")
 # Means that are not clipped to the bounds, for comparing with papers; never among "all".

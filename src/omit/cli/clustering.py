@@ -8,7 +8,7 @@ from omit.cli.bounds import pairs_of_numbers
 
 if TYPE_CHECKING:
     from omit.data.points import Points
-    from omit.mechanisms.clustering import Clustering
+    from omit.mechanisms.base import Clustering
 
 CLUSTERINGS = ("kmeans", "kmedian")
 
@@ -61,7 +61,7 @@ def read_points(
     source: str, columns: str | None, bounds: str | None, table: str | None
 ) -> "Points":
     """Return the points that the options name."""
-    from omit.data.reading_points import read_points
+    from omit.data.reading import read_points
 
     declared: Any = bounds if bounds in (None, "from-data") else pairs_of_numbers(str(bounds))
     listed = None if columns is None else [part.strip() for part in columns.split(",")]

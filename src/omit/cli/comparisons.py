@@ -12,10 +12,10 @@ from omit.report.files import write_whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omit.accuracy.compare import Comparison
     from omit.data.column import Column
     from omit.data.points import Points
     from omit.guarantee import Guarantee
-    from omit.utility.compare import Comparison
 
 
 def known_truth(text: str | None, statistic: str, data: "Column | Points") -> Any:
@@ -49,7 +49,7 @@ def show(comparisons: "Sequence[Comparison]", verdict: str | None = None) -> Non
     from rich.console import Console
     from rich.table import Table
 
-    from omit.utility.compare import NUMERIC, table_cells, table_headings
+    from omit.accuracy.compare import NUMERIC, table_cells, table_headings
 
     console = Console(highlight=False, markup=False)
     for comparison in comparisons:
@@ -75,8 +75,8 @@ def write_report(
     quiet: bool,
 ) -> None:
     """Write the report, with what other omissions would do where that is defined."""
-    from omit.report.comparison_report import comparison_report
-    from omit.utility.landscape import landscape, landscape_size, usual_rates
+    from omit.accuracy.grids import landscape, landscape_size, usual_rates
+    from omit.accuracy.report import comparison_report
 
     landscapes = []
     if target.neighbours == "add-remove":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit._decimals import rounded_up, show_number
+from omit._text import rounded_up, show_number
 from omit.cli.curve_texts import (
     parse_distribution,
     parse_group,
@@ -19,13 +19,13 @@ from omit.cli.options import FigureFile, Json
 from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
 from omit.cli.statistical import WARNING, Size, print_columns, seeded
-from omit.cli.writing import require_figure, write_figure
+from omit.report.files import require_figure, write_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omit.statistical.added_noise import AddedNoise
-    from omit.statistical.guarantee import PrivacyCurve
+    from omit.statistical.curve import PrivacyCurve
 
 curve_app = typer.Typer(
     help="Statistical privacy: delta for every epsilon, if only the distribution is known.",
@@ -121,7 +121,7 @@ def sum_(
     """The sum of independent entries with a known distribution over numbers."""
     import math
 
-    from omit.statistical.distribution import checked_entries
+    from omit.laws.distribution import checked_entries
     from omit.statistical.sums import sum_curve
 
     n, known = checked_entries(n, known)
@@ -190,7 +190,7 @@ def sample(
 def _grouped_entries(texts: list[str], noise: "AddedNoise | None") -> _Question:
     import math
 
-    from omit.statistical.property import grouped_property_curve
+    from omit.statistical.properties import grouped_property_curve
 
     groups = [parse_group(text) for text in texts]
     return _Question(
@@ -205,8 +205,8 @@ def _grouped_entries(texts: list[str], noise: "AddedNoise | None") -> _Question:
 def _alike_entries(n: int, p: float, known: int, noise: "AddedNoise | None") -> _Question:
     import math
 
-    from omit.statistical.distribution import checked_entries
-    from omit.statistical.property import property_curve
+    from omit.laws.distribution import checked_entries
+    from omit.statistical.properties import property_curve
 
     n, known = checked_entries(n, known)
     unknown = max(n - 1 - known, 1)
@@ -242,7 +242,7 @@ def _answer(question: _Question, shown_at: Any, figure_at: Any, output: Path, js
 
 
 def _draw(output: Path, title: str, curves: "Mapping[str, PrivacyCurve]") -> None:
-    from omit.report.curve_figure import curve_figure
+    from omit.statistical.curve import curve_figure
 
     write_figure(output, curve_figure(f"Statistical privacy: {title}", curves))
 
@@ -253,7 +253,7 @@ def _epsilons(
     """Return where to draw and where to print."""
     import numpy as np
 
-    from omit.statistical.guarantee import ascending_epsilons, default_epsilons
+    from omit.statistical.curve import ascending_epsilons, default_epsilons
 
     if asked:
         largest = float(ascending_epsilons(asked)[-1])
@@ -306,7 +306,7 @@ def _show_delta(found: "PrivacyCurve", place: int) -> str:
 
 
 def _is_a_bound(found: "PrivacyCurve") -> Any:
-    from omit.statistical.guarantee import agree
+    from omit.statistical.curve import agree
 
     return ~agree(found.lower, found.delta) & (found.confidence is None)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from omit.laws.distribution import Distribution
     from omit.statistical.added_noise import AddedNoise
-    from omit.statistical.distribution import Distribution
     from omit.statistical.sampling import SamplingTechnique
 
 
@@ -31,7 +31,7 @@ def parse_noise(text: str | None) -> "AddedNoise | None":
 def parse_group(text: str) -> tuple[int, float]:
     """Return the size and the probability of a text such as `100:0.2`."""
     from omit.errors import InvalidInput
-    from omit.statistical.distribution import checked_entries, property_probability
+    from omit.laws.distribution import checked_entries, property_probability
 
     try:
         size, chance = text.split(":")
@@ -46,7 +46,7 @@ def parse_distribution(values: str | None, file: Path | None) -> "Distribution":
     import pandas as pd
 
     from omit.errors import InvalidInput
-    from omit.statistical.distribution import Distribution
+    from omit.laws.distribution import Distribution
 
     if (values is None) == (file is None):
         raise InvalidInput("Expected either --values VALUE:P,... or --distribution FILE.")

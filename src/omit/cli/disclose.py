@@ -8,11 +8,10 @@ import typer
 from omit.cli.options import Json, Source, TableName
 from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar
-from omit.cli.writing import require_writable
-from omit.report.files import write_whole
+from omit.report.files import require_writable, write_whole
 
 if TYPE_CHECKING:
-    from omit.disclosure.assessment import Assessment
+    from omit.disclosure.assess import Assessment
 
 
 def disclose(
@@ -94,7 +93,7 @@ def disclose(
     from omit.disclosure.assess import assess
     from omit.disclosure.attributes import parse_domains
     from omit.disclosure.tabulate import tabulate
-    from omit.disclosure.usefulness import parse_groups
+    from omit.disclosure.tasks import parse_groups
 
     file = report or (None if json or no_report else Path("omit-disclosure.html"))
     if file is not None:
@@ -132,7 +131,7 @@ def disclose(
     else:
         _show(assessment)
     if file is not None:
-        from omit.report.disclosure_report import disclosure_report
+        from omit.disclosure.report import disclosure_report
 
         text = disclosure_report(assessment)
         write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
@@ -148,7 +147,7 @@ def _show(assessment: "Assessment") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from omit.disclosure.assessment import HEADINGS
+    from omit.disclosure.assess import HEADINGS
 
     console = Console(highlight=False, markup=False)
     console.width = max(console.width, 140)

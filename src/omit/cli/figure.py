@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omit.cli.options import ColumnName, FigureFile, Source
-from omit.cli.writing import require_figure, write_figure
+from omit.report.files import require_figure, write_figure
 
 if TYPE_CHECKING:
-    from omit.mechanisms.integrable import IntegrableMechanism
+    from omit.mechanisms.base import IntegrableMechanism
 
 figure_app = typer.Typer(help="Draw the bounds.", no_args_is_help=True)
 
@@ -28,7 +28,7 @@ def privacy(
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
-    from omit.report.privacy_figure import PRIVACY_EPSILONS, privacy_figure
+    from omit.papers.omitting_records.privacy_figure import PRIVACY_EPSILONS, privacy_figure
 
     require_figure(output)
     columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)
@@ -58,12 +58,12 @@ def gains(
 ) -> None:
     """Where sampling pays: mean squared error of samples against all records, over both axes."""
     from omit import _validate
+    from omit.accuracy.compare import WARNING, private_notes
+    from omit.accuracy.figures import gain_figure
+    from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, gain_map
     from omit.cli.choosing import read_column
     from omit.cli.progress import progress_bar
     from omit.guarantee import Guarantee
-    from omit.report.gain_figures import gain_figure
-    from omit.utility.compare import WARNING, private_notes
-    from omit.utility.gain_map import GAIN_EPSILONS, GAIN_RATES, gain_map
 
     require_figure(output)
     data = read_column(source, column, bounds)
@@ -87,8 +87,8 @@ def gains(
 
 
 def _one_mechanism(statistic: str, name: str, delta: float) -> "IntegrableMechanism":
-    from omit.cli.statistics import integrable_mechanisms
     from omit.errors import InvalidInput
+    from omit.mechanisms.names import integrable_mechanisms
 
     chosen = integrable_mechanisms(statistic, name, "mse", delta) or []
     if len(chosen) != 1:

@@ -11,12 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from omit._decimals import promised, rounded_down, rounded_up, usable
+from omit._text import promised, rounded_down, rounded_up, usable
 from omit.cli.printing import print_json, print_table
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
-from omit.omissions.by_name import OMISSIONS
-from omit.omissions.subsets import PairLoss
+from omit.omissions.names import OMISSIONS
+from omit.omissions.pairs import PairLoss
 
 REMARKS = {
     "mixture": "proved for every metric and database",

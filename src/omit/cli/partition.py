@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit._decimals import rounded_up, show_number
+from omit._text import rounded_up, show_number
 from omit.cli.bounds import numbers, pair_of_numbers
 from omit.cli.options import Json
 from omit.cli.printing import print_json
@@ -15,7 +15,7 @@ from omit.cli.statistical import WARNING, Size, print_columns, seeded
 if TYPE_CHECKING:
     from omit._numeric import FloatArray
     from omit.guarantee import NoGuarantee
-    from omit.statistical.guarantee import StatisticalGuarantee
+    from omit.statistical.curve import StatisticalGuarantee
     from omit.statistical.planner import DpComparison, Plan
 
 partition_app = typer.Typer(
@@ -153,7 +153,7 @@ def _records(source: str, column: str, bounds: str | None) -> "tuple[str, FloatA
 
 
 def _is_promised(promise: "StatisticalGuarantee | NoGuarantee | None") -> bool:
-    from omit.statistical.guarantee import StatisticalGuarantee
+    from omit.statistical.curve import StatisticalGuarantee
 
     return isinstance(promise, StatisticalGuarantee)
 

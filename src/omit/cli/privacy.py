@@ -167,7 +167,7 @@ def independent(
 ) -> None:
     """One pair of databases under independent suppression: the exact loss."""
     from omit.cli.output import show_pair
-    from omit.omissions.independent import IndependentPair
+    from omit.omissions.pairs import IndependentPair
 
     pair = IndependentPair(numbers("before", before), numbers("after", after), added)
     show_pair("independent", {"exact": pair.loss(epsilon, delta)}, epsilon, delta, json)
@@ -189,8 +189,8 @@ def subsets(
 ) -> None:
     """One pair of databases under any suppression, given by its distribution over subsets."""
     from omit.cli.output import show_pair
-    from omit.cli.subsets_file import read_subset_pair
     from omit.errors import InvalidInput
+    from omit.omissions.pairs import read_subset_pair
 
     pair = read_subset_pair(file)
     losses, refusal = {}, None
@@ -208,7 +208,7 @@ def subsets(
 
 
 def _by_name(name: str, **parameters: Any) -> "Omission":
-    from omit.omissions.by_name import omission
+    from omit.omissions.names import omission
 
     return omission(name, **parameters)
 

@@ -15,12 +15,11 @@ def accuracy_gains(
 
     from omit import _validate
     from omit.cli.progress import progress_bar
-    from omit.cli.writing import require_writable
     from omit.errors import InvalidInput
-    from omit.papers.accuracy_gains import PAPER
-    from omit.papers.accuracy_gains_runs import compute, steps
-    from omit.report.accuracy_gains import exhibits, notes
-    from omit.report.reproduction import every_verdict, write_reproduction
+    from omit.papers.accuracy_gains.cells import PAPER, compute, steps
+    from omit.papers.accuracy_gains.page import exhibits, notes
+    from omit.papers.reproduction import every_verdict, write_reproduction
+    from omit.report.files import require_writable
 
     runs = _validate.runs(runs)
     if runs < 10:

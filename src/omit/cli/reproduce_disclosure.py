@@ -17,12 +17,11 @@ def disclosure_control(
 
     from omit import _validate
     from omit.cli.progress import progress_bar
-    from omit.cli.writing import require_writable
-    from omit.papers.disclosure_control import PAPER
-    from omit.papers.disclosure_runs import STEPS, compute
-    from omit.papers.disclosure_theorems import theorem_verdicts
-    from omit.report.disclosure_control import exhibits, notes
-    from omit.report.reproduction import every_verdict, write_reproduction
+    from omit.papers.disclosure_control.cells import PAPER, STEPS, compute
+    from omit.papers.disclosure_control.claims import theorem_verdicts
+    from omit.papers.disclosure_control.figures import exhibits, notes
+    from omit.papers.reproduction import every_verdict, write_reproduction
+    from omit.report.files import require_writable
 
     runs = _validate.runs(runs)
     require_writable(output / "index.html")

@@ -12,14 +12,13 @@ import typer
 from omit.cli.options import runs_asked_for
 from omit.cli.printing import print_json
 from omit.cli.progress import progress_bar, study_progress
-from omit.cli.writing import require_writable
 from omit.errors import InvalidInput
-from omit.report.files import one_at_a_time, write_whole
+from omit.report.files import one_at_a_time, require_writable, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from omit.papers.omitting_records.figures import PaperFigure
+    from omit.papers.omitting_records.cells import PaperFigure
     from omit.study.cell import Cell
 
 FOLDER = Path("omitting-records")
@@ -51,9 +50,9 @@ def omitting_records(
     json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """The adverse effects of omitting records in differential privacy (USENIX Security)."""
-    from omit.papers.omitting_records.figures import PAPER, cells, figures
-    from omit.report.omission_page import exhibits, timing_notes
-    from omit.report.reproduction import write_reproduction
+    from omit.papers.omitting_records.cells import PAPER, cells, figures
+    from omit.papers.omitting_records.figures import exhibits, timing_notes
+    from omit.papers.reproduction import write_reproduction
     from omit.study.run import run_study
     from omit.study.store import read_store
 
@@ -129,8 +128,8 @@ def _known_times(file: Path) -> dict[str, list[tuple[float, int]]]:
 
 def _require_data(chosen: "Sequence[PaperFigure]") -> None:
     """Refuse before anything is computed if a data set is not in reach."""
-    from omit.data.registry import dataset
-    from omit.papers.omitting_records.figures import FIGURES, needed_data
+    from omit.data.datasets import dataset
+    from omit.papers.omitting_records.cells import FIGURES, needed_data
 
     for name in needed_data(chosen):
         known = dataset(name)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from omit.cli.writing import require_writable
+from omit.report.files import require_writable
 
 
 def statistical_privacy(
@@ -14,9 +14,15 @@ def statistical_privacy(
     ),
 ) -> None:
     """Parallel composition for statistical privacy: Tables 1 and 2, and the curves."""
-    from omit.papers.statistical_privacy import PAPER, TABLE_1, TABLE_2, cells, main_verdicts
-    from omit.report.reproduction import every_verdict, write_reproduction
-    from omit.report.statistical_privacy import NOTE, exhibits
+    from omit.papers.reproduction import every_verdict, write_reproduction
+    from omit.papers.statistical_privacy.claims import (
+        PAPER,
+        TABLE_1,
+        TABLE_2,
+        cells,
+        main_verdicts,
+    )
+    from omit.papers.statistical_privacy.figures import NOTE, exhibits
 
     require_writable(output / "index.html")
     first, second = cells(TABLE_1), cells(TABLE_2)

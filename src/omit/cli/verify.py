@@ -11,8 +11,8 @@ from omit.cli.progress import progress_bar
 from omit.errors import StudyInterrupted
 
 if TYPE_CHECKING:
-    from omit.verification.mixture import Outcome
-    from omit.verification.theorem_5_4 import Verification
+    from omit.audit.bounds import Outcome
+    from omit.papers.omitting_records.theorem_5_4 import Verification
 
 verify_app = typer.Typer(
     help="Check the theorems by independent computation.", no_args_is_help=True
@@ -44,7 +44,7 @@ def theorem_5_4(
     With the limit of infinitely large databases, the formula must be attained, too; up to 1e9
     records, as in the paper, it is missed by up to 6e-6.
     """
-    from omit.verification.theorem_5_4 import EPSILONS, grid, slices
+    from omit.papers.omitting_records.theorem_5_4 import EPSILONS, grid, slices
 
     epsilons = tuple(epsilon) if epsilon else EPSILONS
     cells = len(epsilons) * grid(step)[0].size
@@ -82,7 +82,7 @@ def mixture(
 ) -> None:
     """Check the shift rule and the mixture bound by linear programs and enumeration."""
     from omit import _validate
-    from omit.verification.mixture import checks, run
+    from omit.audit.bounds import checks, run
 
     outcomes: list[Outcome] = []
     interrupted = False
@@ -104,7 +104,7 @@ def _show_theorem_5_4(found: "Verification", cells: int, holds: bool, json: bool
 
     from rich.console import Console
 
-    from omit._decimals import rounded_up, show_number
+    from omit._text import rounded_up, show_number
 
     if json:
         content = {"claimed_cells": cells, "cells": found.cells, "holds": holds, **asdict(found)}
@@ -138,7 +138,7 @@ def _show_mixture(outcomes: "list[Outcome]", json: bool) -> None:
 
     from rich.console import Console
 
-    from omit._decimals import rounded_up
+    from omit._text import rounded_up
 
     if json:
         print_json({"checks": [asdict(outcome) for outcome in outcomes]})

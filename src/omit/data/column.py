@@ -2,6 +2,10 @@
 
 What is public here: the bounds or categories, if they were declared and not taken from the data.
 What is not: everything else, the number of records included.
+
+Every value a record can have: what a mode is chosen from.
+
+Choosing among the values that occur would give away who is in the data.
 """
 
 from __future__ import annotations
@@ -15,29 +19,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import IntArray, as_array
-from omit.data.casting import (
+from omit._numeric import FloatArray, IntArray, as_array
+from omit.data.values import (
     AnyArray,
+    Bounds,
+    Categories,
+    checked_bounds,
+    declared_categories,
     merged,
     numbers,
     raw_array,
     refuse_unknown,
+    require_declaration,
+    resolve_bounds,
+    resolve_categories,
+    show_bounds,
     show_records,
     tally,
     texts,
     whole_counts,
 )
-from omit.data.declared import (
-    Bounds,
-    Categories,
-    checked_bounds,
-    declared_categories,
-    require_declaration,
-    resolve_bounds,
-    resolve_categories,
-    show_bounds,
-)
-from omit.data.domain import category_domain, whole_domain
 from omit.errors import InvalidInput
 
 BoundsSource: TypeAlias = Literal["declared", "registered", "from-data"]
@@ -349,3 +350,56 @@ def _texts(name: str, values: Any) -> AnyArray:
     if not all(isinstance(each, str) for each in array):
         raise InvalidInput(f"Expected the values of {name!r} to be texts, as its categories are.")
     return array
+
+
+LARGEST_DOMAIN = 1_000_000
+# From here on, neighbouring whole numbers can be the same floating-point number.
+_LARGEST_WHOLE = 2**53
+
+
+def whole_domain(
+    name: str, bounds: tuple[float, float], values: FloatArray, counts: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Return the whole numbers within the bounds and how often each occurs.
+
+    Raises
+    ------
+    InvalidInput
+        If a value is not whole, or there are more than a million whole numbers in the bounds.
+
+    Examples
+    --------
+    >>> whole_domain("rooms", (1.0, 4.0), np.array([2.0, 3.0]), np.array([5, 7]))
+    (array([1., 2., 3., 4.]), array([0, 5, 7, 0]))
+    """
+    broken = values[values != np.floor(values)]
+    if len(broken):
+        raise InvalidInput(
+            f"Column {name!r} holds numbers that are not whole, first {broken[0]:.10g}, and a mode "
+            "is chosen among whole numbers or categories; round them first."
+        )
+    first, last = math.ceil(bounds[0]), math.floor(bounds[1])
+    if last - first >= LARGEST_DOMAIN or max(-first, last) > _LARGEST_WHOLE:
+        raise InvalidInput(
+            f"The bounds {show_bounds(bounds)} of {name!r} hold too many or too large whole "
+            f"numbers for a mode; up to {LARGEST_DOMAIN:,} numbers below 2^53 are possible."
+        )
+    domain = np.arange(first, last + 1, dtype=np.float64)
+    occurring = np.zeros(len(domain), dtype=np.int64)
+    occurring[(values - first).astype(np.int64)] = counts
+    return domain, occurring
+
+
+def category_domain(
+    categories: tuple[str, ...], values: AnyArray, counts: IntArray
+) -> tuple[AnyArray, IntArray]:
+    """Return the categories in their order and how often each occurs.
+
+    Examples
+    --------
+    >>> category_domain(("b", "a"), np.array(["b"], dtype=object), np.array([2]))
+    (array(['b', 'a'], dtype=object), array([2, 0]))
+    """
+    counted = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    occurring = [counted.get(category, 0) for category in categories]
+    return np.array(categories, dtype=object), np.array(occurring, dtype=np.int64)

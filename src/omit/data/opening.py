@@ -10,9 +10,9 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from omit._text import listed, nearest
 from omit._validate import shown
-from omit.data.nearest import listed, nearest
-from omit.data.registry import DATASETS, Dataset, dataset
+from omit.data.datasets import DATASETS, Dataset, dataset
 from omit.data.sources import Table, connection_table, file_table, frame_table, relation_table
 from omit.errors import InvalidInput
 

@@ -15,16 +15,17 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array, has_masked
-from omit.data.casting import record_numbers, show_records
+from omit._text import listed
 from omit.data.column import BOUNDS_SOURCES, BoundsSource
-from omit.data.declared import (
+from omit.data.values import (
     Bounds,
     checked_bounds,
+    record_numbers,
     require_declaration,
     resolve_bounds,
     show_bounds,
+    show_records,
 )
-from omit.data.nearest import listed
 from omit.errors import InvalidInput
 
 ColumnBounds: TypeAlias = Bounds | Sequence[Bounds]

@@ -1,22 +1,32 @@
-"""Reading one column, from wherever it is."""
+"""Reading one column, from wherever it is.
+
+Reading records with several numbers each, from wherever they are.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from omit import _validate
+from omit._text import listed
 from omit.data.column import Column
-from omit.data.declared import Bounds, Categories, declared_categories, require_declaration
+from omit.data.datasets import Dataset, dataset
 from omit.data.opening import (
     is_registered,
     opened_table,
     position_of,
+    positions_of,
     registered_table,
     require_no_table,
 )
-from omit.data.registry import Dataset, dataset
+from omit.data.points import ColumnBounds, Points, bounds_of_columns
+from omit.data.values import Bounds, Categories, declared_categories, require_declaration
+from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -109,3 +119,112 @@ def _read_registered(
         return replace(made, source=known.name)
     remarks = (known.remarks[name],) if name in known.remarks else ()
     return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
+
+
+def read_points(
+    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    columns: str | int | Sequence[str | int] | None = None,
+    *,
+    bounds: ColumnBounds | None = None,
+    table: str | None = None,
+) -> Points:
+    """Return several columns of a table as points, one for each record.
+
+    Values outside the bounds are moved to the nearest one; records that lack a value in any of
+    the columns (empty, NULL, NaN, NA) are left out. Both are counted, and `Points.notes` says so.
+    Unlike value counts, points have to fit into memory.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, DuckDBPyConnection or DuckDBPyRelation
+        As for `read`: the name of a registered data set, the path of a CSV, Parquet or DuckDB
+        file, or a pandas or DuckDB object.
+    columns : sequence of str, optional
+        By default all columns; of a registered data set those that were registered for it.
+    bounds : pair of float, "from-data", or one of these for each column
+        The smallest and the largest value that a record can have. ``"from-data"`` takes them from
+        the data, which is not private. Registered columns have bounds.
+    table : str, optional
+        The table of a DuckDB database or connection; may be left out if there is only one.
+
+    Raises
+    ------
+    InvalidInput
+        If something is missing, undeclared or not readable; the message says what would work.
+
+    Examples
+    --------
+    >>> read_points("adult")
+    Points('adult': 32,561 records of 6 columns, bounds registered)
+    >>> read_points("adult", ["age", "hours-per-week"], bounds=[(0, 125), (0, 60)]).notes
+    ('adult: 1,110 of 32,561 records had a value that had to be moved into its bounds.',)
+    """
+    chosen: Sequence[str | int] | None = _several(columns)
+    if is_registered(source, table):
+        return _read_registered_points(dataset(source), chosen, bounds)
+    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
+    if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
+        require_no_table(table, "a pandas object")
+        frame = source.to_frame() if isinstance(source, pandas.Series) else source
+        names = [str(name) for name in frame.columns]
+        positions = positions_of(names, chosen, "the DataFrame")
+        names = [names[position] for position in positions]
+        rows = frame.iloc[:, positions]
+        made = Points.from_rows(rows, bounds_of_columns(names, bounds), columns=names)
+        return replace(made, source="a pandas object")
+    with opened_table(source, table) as opened:
+        positions = positions_of(opened.names, chosen, opened.label)
+        names = [opened.names[position] for position in positions]
+        declared = bounds_of_columns(names, bounds)
+        rows = opened.records(positions)
+    called = Path(source).name.split(".")[0] if isinstance(source, str | Path) else "points"
+    made = Points.from_rows(rows, declared, columns=names, name=called)
+    return replace(made, source=opened.label)
+
+
+def _several(
+    columns: str | int | Sequence[str | int] | None,
+) -> Sequence[str | int] | None:
+    """Return columns as a sequence, also a single one."""
+    if columns is None:
+        return None
+    if isinstance(columns, str | int | Integral):
+        return [columns]
+    return _validate.several("columns", columns)
+
+
+def _read_registered_points(
+    known: Dataset, columns: Sequence[str | int] | None, bounds: ColumnBounds | None
+) -> Points:
+    wanted = known.point_columns if columns is None else columns
+    if columns is None and not wanted:
+        raise InvalidInput(
+            f"Expected columns=... of the data set {known.name!r}; with bounds there are "
+            f"{listed(known.bounds)}."
+        )
+    with registered_table(known) as opened:
+        positions = positions_of(opened.names, wanted, f"the data set {known.name!r}")
+        names = [opened.names[position] for position in positions]
+        declared = _registered_bounds(known, names) if bounds is None else bounds
+        bounds_of_columns(names, declared)
+        rows = opened.records(positions, absent=known.missing)
+    made = Points.from_rows(rows, declared, columns=names, name=known.name)
+    if bounds is not None:
+        return replace(made, source=known.name)
+    remarks = _remarks(known, names)
+    return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
+
+
+def _registered_bounds(known: Dataset, names: Sequence[str]) -> ColumnBounds:
+    for name in names:
+        require_declaration(name, known.bounds.get(name), None)
+    return [known.bounds[name] for name in names]
+
+
+def _remarks(known: Dataset, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what has to be said about the columns, each sentence once."""
+    about: dict[str, list[str]] = {}
+    for name in names:
+        if name in known.remarks:
+            about.setdefault(known.remarks[name], []).append(name)
+    return tuple(f"{', '.join(columns)}: {remark}" for remark, columns in about.items())

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omit._numeric import FloatArray, IntArray
+from omit._text import listed, nearest
 from omit._validate import shown
-from omit.data.casting import BLANKS, NO_NUMBER, NUMBER, AnyArray, record_numbers, record_texts
 from omit.data.csv_header import csv_header, is_gzip, require_intact
-from omit.data.nearest import listed, nearest
+from omit.data.values import BLANKS, NO_NUMBER, NUMBER, AnyArray, record_numbers, record_texts
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:

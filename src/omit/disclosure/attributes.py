@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit.data.casting import raw_array, texts
+from omit.data.values import raw_array, texts
 from omit.errors import InvalidInput
 
 Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]
@@ -86,7 +86,7 @@ class Attribute:
         InvalidInput
             If the attribute does not have it.
         """
-        from omit.data.nearest import nearest
+        from omit._text import nearest
 
         if not isinstance(category, str) or category not in self.categories:
             raise InvalidInput(
@@ -229,7 +229,7 @@ def whole_number_categories(name: str, bounds: tuple[float, float]) -> tuple[str
     >>> whole_number_categories("SEX", (1, 2))
     ('1', '2')
     """
-    from omit.data.domain import LARGEST_DOMAIN
+    from omit.data.column import LARGEST_DOMAIN
 
     first, last = math.ceil(bounds[0]), math.floor(bounds[1])
     if last - first >= LARGEST_DOMAIN:
@@ -254,7 +254,7 @@ def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> 
     >>> chosen([Attribute("sex", ("F", "M")), Attribute("age", ("0", "1"))], ["age"], "group")
     (1,)
     """
-    from omit.data.nearest import nearest
+    from omit._text import nearest
 
     known = [
         _validate.instance("every attribute", each, Attribute).name

@@ -22,19 +22,19 @@ from fractions import Fraction
 import numpy as np
 
 from omit import _validate
-from omit._decimals import rounded_up
 from omit._numeric import FloatArray, as_array
-from omit.disclosure.discrete_gaussian import (
+from omit._text import rounded_up
+from omit.disclosure.protection import CellErrors, ExactDelta, TableMechanism, require_drawing
+from omit.disclosure.suppression import _require_replace
+from omit.disclosure.table import CountTable, Universe
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee
+from omit.laws.discrete import (
     draw_discrete_gaussian,
     exact_discrete_gaussian,
     half_law,
     positive_variance,
 )
-from omit.disclosure.mechanism import CellErrors, ExactDelta, TableMechanism, require_drawing
-from omit.disclosure.suppression import _require_replace
-from omit.disclosure.table import CountTable, Universe
-from omit.errors import InvalidInput
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
 _UP = 1 + 2e-15  # more than rounding can have taken from a delta
 _SMALLEST_EPSILON = 1e-12  # whole noise stays far below 2^53

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import chosen
-from omit.disclosure.mechanism import (
+from omit.disclosure.protection import (
     CellErrors,
     TableMechanism,
     require_mechanism,

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.disclosure.mechanism import (
+from omit.disclosure.protection import (
     CellErrors,
     ExactDelta,
     TableMechanism,
@@ -37,7 +37,7 @@ from omit.disclosure.mechanism import (
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
-from omit.mechanisms.noise import Noise
+from omit.laws.noise import Noise
 
 _ENUMERATED = 30
 _LARGEST_THRESHOLD = 10**12

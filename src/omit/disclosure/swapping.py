@@ -21,7 +21,7 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.attributes import chosen
-from omit.disclosure.mechanism import (
+from omit.disclosure.protection import (
     CHANGE_QUASI_IDENTIFIERS,
     CellErrors,
     LeastDelta,
@@ -30,7 +30,7 @@ from omit.disclosure.mechanism import (
     require_drawing,
     require_runs,
 )
-from omit.disclosure.permute_and_flip import level_probabilities
+from omit.disclosure.selection import level_probabilities
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
@@ -339,7 +339,7 @@ def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
 
     Cells of one profile have the same targets, and records that come from the same cells.
     """
-    from omit.disclosure.binomial_sums import mean_distances
+    from omit.laws.counts import mean_distances
 
     result = np.zeros(table.cells)
     if not len(law.cells):

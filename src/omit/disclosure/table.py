@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.data.casting import show_records, whole_counts
+from omit.data.values import show_records, whole_counts
 from omit.disclosure.attributes import Attribute, chosen
 from omit.errors import InvalidInput
 

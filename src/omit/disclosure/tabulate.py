@@ -14,9 +14,8 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import IntArray
-from omit.data.casting import NUMBER, AnyArray, show_records
-from omit.data.declared import declared_categories
-from omit.data.nearest import nearest
+from omit._text import nearest
+from omit.data.datasets import DATASETS, Dataset
 from omit.data.opening import (
     is_registered,
     opened_table,
@@ -24,8 +23,8 @@ from omit.data.opening import (
     registered_table,
     require_no_table,
 )
-from omit.data.registry import DATASETS, Dataset
 from omit.data.sources import Table, frame_table, no_number_sql
+from omit.data.values import NUMBER, AnyArray, declared_categories, show_records
 from omit.disclosure.attributes import (
     MISSING,
     Attribute,

@@ -20,11 +20,10 @@ from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
+from omit.exact.order import MEDIAN
 from omit.guarantee import Guarantee
-from omit.mechanisms.base import Counts
-from omit.mechanisms.integrable import Measure, Moments, NearZero, require_bounds
-from omit.mechanisms.order import MEDIAN
-from omit.mechanisms.quantile import QuantileMechanism
+from omit.mechanisms.base import Counts, Measure, Moments, NearZero, require_bounds
+from omit.mechanisms.quantiles import QuantileMechanism
 
 
 @dataclass(frozen=True)

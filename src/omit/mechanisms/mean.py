@@ -1,4 +1,7 @@
-"""The mean, as a noisy sum over a noisy count."""
+"""The mean, as a noisy sum over a noisy count.
+
+The mean of a known number of records, with noise of the mean's own sensitivity.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,17 @@ from numpy.typing import NDArray
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
+from omit.exact.noisy_quotient import NoisyQuotient
 from omit.guarantee import REPLACE, Guarantee
-from omit.mechanisms.base import Counts, Mechanism
-from omit.mechanisms.noise import Noise, calibrated_scale
-from omit.mechanisms.noisy_quotient import NoisyQuotient
+from omit.laws.noise import Noise, UnitNoise, calibrated_scale
+from omit.mechanisms.base import (
+    AdditiveMechanism,
+    Counts,
+    Measure,
+    Mechanism,
+    by_size,
+    require_bounds,
+)
 
 # How many times farther from 0 than they are wide the bounds may be where the count is noisy: sums
 # of the values then still have digits to tell answers within the bounds apart.
@@ -172,3 +182,65 @@ def _kept(column: Column, counts: Counts, quotient: NoisyQuotient) -> tuple[Floa
     """Return the sum, less the origin of every value, and the number of the records of each row."""
     sums = counts @ (as_array(column.values) - quotient.origin)
     return as_array(sums), as_array(counts.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class KnownSizeMean(AdditiveMechanism):
+    """The mean plus noise for the sensitivity R/n: the width of the bounds by the records.
+
+    Under replace, where the number of records is public. The same release as `NoisyMean` under
+    replace; this one can be judged by its mean squared error, which has a closed form.
+
+    Parameters
+    ----------
+    noise : {"laplace", "gaussian"}
+        Gaussian noise needs delta > 0.
+    measure : {"squared", "relative"}
+        What its error is.
+
+    Examples
+    --------
+    >>> KnownSizeMean().scale(Guarantee(0.5, neighbours="replace"), (0, 100), 1000)
+    0.2
+    """
+
+    noise: Literal["laplace", "gaussian"] = "laplace"
+    measure: Measure = "squared"
+
+    statistic: ClassVar[str] = "mean"
+
+    def __post_init__(self) -> None:
+        self._checked_measure()
+        if self.noise not in ("laplace", "gaussian"):
+            raise InvalidInput(f"Expected noise={self.noise!r} to be 'laplace' or 'gaussian'.")
+
+    def __str__(self) -> str:
+        return f"mean of known size, {self.noise.capitalize()} noise"
+
+    def scale(
+        self, guarantee: Guarantee, bounds: tuple[float, float] | None, records: int
+    ) -> float:
+        """Return the scale of the noise that gives the guarantee to a mean of so many records."""
+        self.require_relation(guarantee)
+        lower, upper = require_bounds(bounds, "mean")
+        return calibrated_scale(self.noise, guarantee, (upper - lower) / records)
+
+    def truth(self, column: Column) -> float:
+        """Return the mean of the column."""
+        return column.mean
+
+    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+        """Return the kind of noise."""
+        return UnitNoise(self.noise)
+
+    def centers_and_scales(
+        self,
+        column: Column,
+        counts: Counts,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of each row and the same scale for all rows of one size."""
+        sizes = counts.sum(axis=1)
+        scales = by_size(lambda size: self.scale(guarantee, bounds, size), sizes)
+        return as_array(counts @ as_array(column.values) / sizes), scales

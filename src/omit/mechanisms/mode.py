@@ -13,9 +13,8 @@ from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee
+from omit.laws.noise import Kind, Noise, gaussian_scale
 from omit.mechanisms.base import Counts, Mechanism
-from omit.mechanisms.gaussian import gaussian_scale
-from omit.mechanisms.noise import Kind, Noise
 
 KINDS: tuple[Kind, ...] = ("laplace", "exponential", "gaussian", "gumbel")
 

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._decimals import promised, rounded_up
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix, raised
-from omit.data.casting import show_records
+from omit._text import promised, rounded_up
 from omit.data.column import Column
 from omit.data.points import Points
+from omit.data.values import show_records
 from omit.errors import OmitError, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
@@ -44,8 +44,8 @@ from omit.guarantee import (
     guarantee_if_any,
     require_guarantee,
 )
-from omit.omissions._inverse import invert_increasing, largest_not_above
-from omit.omissions.drawing import kept_independently
+from omit.laws.design import kept_independently
+from omit.laws.inversion import invert_increasing, largest_not_above
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent

@@ -19,18 +19,18 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, as_array, not_below
 from omit.data.column import Column
+from omit.data.distances import DistanceTotals, column_distances
 from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, guarantee_if_any
 from omit.omissions.base import Omission
-from omit.omissions.independent import IndependentPair
-from omit.omissions.mean_distances import DistanceTotals, column_distances
-from omit.omissions.outlier_score_bounds import (
+from omit.omissions.outlier_bounds import (
     mixture_base_epsilon,
     mixture_epsilon,
     published_base_epsilon,
     published_epsilon,
 )
+from omit.omissions.pairs import IndependentPair
 
 DISTANCES = ("absolute", "discrete", "euclidean", "manhattan")
 # Half a unit in the last digit of a probability.
@@ -206,7 +206,7 @@ class OutlierScoreSuppression(Omission):
     def _distances(self, data: Column | Points) -> DistanceTotals:
         if isinstance(data, Points):
             # Here and not above: it brings the compiler, which a question of privacy does not need.
-            from omit.omissions.point_distances import point_distances
+            from omit.data.distances import point_distances
 
             return point_distances(data, self.distance or "euclidean")
         return column_distances(data, self.distance or ("discrete" if data.is_text else "absolute"))

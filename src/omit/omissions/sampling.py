@@ -20,8 +20,8 @@ from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Relation
+from omit.laws.design import kept_by_number
 from omit.omissions.base import Omission
-from omit.omissions.drawing import kept_by_number
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent

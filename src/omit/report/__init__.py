@@ -1,1 +1,1 @@
-"""Figures and tables for people."""
+"""Results that present themselves, tables, pages and files; nothing about privacy."""

@@ -1,33 +1,40 @@
-"""A page of HTML that needs no other file, and what is put on it."""
+"""A page of HTML that needs no other file, and what is put on it.
+
+The pages are Jinja2 templates in the folder `templates`, with the style in a file of its own.
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from omit._version import __version__
 from omit.report.files import save_figure
 
 if TYPE_CHECKING:
+    import jinja2
     from matplotlib.figure import Figure
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
-       color: #1a1a1a; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-.warning { border: 2px solid #b30000; padding: .6rem 1rem; font-weight: 600; }
-.verdict { font-size: 1.1rem; border-left: 4px solid #08306b; padding-left: 1rem; }
-table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; }
-th { border-bottom: 2px solid #444; } tr:nth-child(even) td { background: #f4f4f4; }
-td { vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.standing { font-weight: 600; white-space: nowrap; }
-figure { margin: 1.5rem 0; overflow-x: auto; }
-figure svg, figure img { max-width: 100%; height: auto; }
-figcaption { color: #444; font-size: .92rem; }
-"""
+    from omit.report.result import Result
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("omit.report"),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def render(template: str, **content: Any) -> str:
+    """Return a template filled in; texts are escaped."""
+    return _templates().get_template(template).render(content)
 
 
 def page(title: str, sections: Sequence[str]) -> str:
@@ -38,13 +45,7 @@ def page(title: str, sections: Sequence[str]) -> str:
     >>> "<title>a &lt; b</title>" in page("a < b", ["<p>text</p>"])
     True
     """
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
-        + "\n".join(sections)
-        + f"\n<p><small>Made by omit {__version__}.</small></p>\n</body></html>\n"
-    )
+    return render("page.html", title=title, sections=sections, version=__version__) + "\n"
 
 
 def html_table(
@@ -58,17 +59,21 @@ def html_table(
     True
     """
     kinds = [*classes, *[""] * (len(headings) - len(classes))]
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{kind}">{escape(cell)}</td>' if kind else f"<td>{escape(cell)}</td>"
-            for cell, kind in zip(row, kinds, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    module: Any = _templates().get_template("table.html").module
+    return str(module.table(headings, rows, kinds))
+
+
+def result_page(result: Result) -> str:
+    """Return the page of a result: its verdict, tables, figures and notes."""
+    from matplotlib.figure import Figure
+
+    pictures = {}
+    for name, drawing in result.figures().items():
+        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        drawing(figure.subplots())
+        pictures[name] = svg(figure)
+    content = render("result_page.html", result=result, tables=result.tables(), pictures=pictures)
+    return page(result.title, [content])
 
 
 def svg(figure: Figure) -> str:

@@ -1,1 +1,5 @@
 """Statistical privacy: what an adversary who knows the distribution of the data can learn."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

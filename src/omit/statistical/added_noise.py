@@ -27,12 +27,12 @@ import numpy as np
 
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, at_most
 from omit.errors import InvalidInput
-from omit.mechanisms.noise import Noise
-from omit.statistical.guarantee import PrivacyCurve, bounded_curve
-from omit.statistical.half_line import LARGEST_EPSILON, laplace_loss_left, log_tail
-from omit.statistical.hockey import Bounds, envelope, hockey_stick, shifted
-from omit.statistical.lattice import Part
-from omit.statistical.sum_law import SumLaw
+from omit.laws.divergence import Bounds, envelope, hockey_stick, shifted
+from omit.laws.half_line import LARGEST_EPSILON, laplace_loss_left, log_tail
+from omit.laws.lattice import Part
+from omit.laws.noise import Noise
+from omit.laws.sums import SumLaw
+from omit.statistical.curve import PrivacyCurve, bounded_curve
 
 _DEEPEST = 760.0
 # Of e to that power, whose exponent has been rounded three times.

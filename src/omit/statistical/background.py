@@ -24,11 +24,17 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, at_least, at_most, share_of
 from omit.errors import InvalidInput
-from omit.statistical.binomial import RELATIVE_ERROR, log_pmf, one_less, one_more
-from omit.statistical.distribution import Distribution, checked_entries, property_probability
-from omit.statistical.draws import CONFIDENCE, expected_over_draws
-from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons, bounded_curve
-from omit.statistical.property import describe
+from omit.laws.counts import (
+    CONFIDENCE,
+    RELATIVE_ERROR,
+    expected_over_draws,
+    log_pmf,
+    one_less,
+    one_more,
+)
+from omit.laws.distribution import Distribution, checked_entries, property_probability
+from omit.statistical.curve import PrivacyCurve, ascending_epsilons, bounded_curve
+from omit.statistical.properties import describe
 from omit.statistical.sums import sum_curve_of_groups
 
 Average: TypeAlias = Literal["exact", "threshold", "published"]

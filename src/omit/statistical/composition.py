@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, share_of
 from omit.errors import InvalidInput
+from omit.laws.counts import CONFIDENCE, count_draws, draws, empirical_interval
+from omit.laws.divergence import divergence_bounds
 from omit.statistical.composition_engine import MOST_STATES, CompositionEngine
-from omit.statistical.draws import CONFIDENCE, count_draws, draws, empirical_interval
-from omit.statistical.guarantee import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
-from omit.statistical.hockey import divergence_bounds
+from omit.statistical.curve import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.score_queries import Analyst, Entries, ScoreQuery, ask
 
 Averaging: TypeAlias = Literal["auto", "listed", "simulated"]

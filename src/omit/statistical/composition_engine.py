@@ -10,10 +10,10 @@ import numpy as np
 
 from omit._numeric import FloatArray, at_most, share_of
 from omit.errors import InvalidInput
-from omit.statistical.distribution import Distribution
-from omit.statistical.draws import count_draws, draws
-from omit.statistical.hockey import Bounds
-from omit.statistical.lattice import Part, lattice_sum
+from omit.laws.counts import count_draws, draws
+from omit.laws.distribution import Distribution
+from omit.laws.divergence import Bounds
+from omit.laws.lattice import Part, lattice_sum
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery
 from omit.statistical.sums import sum_curve_of_groups
 

@@ -18,8 +18,8 @@ from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
-from omit.mechanisms.gaussian import gaussian_delta, gaussian_scale
-from omit.statistical.guarantee import PrivacyCurve, StatisticalGuarantee
+from omit.laws.noise import gaussian_delta, gaussian_scale
+from omit.statistical.curve import PrivacyCurve, StatisticalGuarantee
 from omit.statistical.partition import Partition, each_probability
 
 # Rounding may not cost a query that fits exactly.

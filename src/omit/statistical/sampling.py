@@ -9,6 +9,8 @@ is a distribution over templates. Two questions are answered about it:
 
 For property queries on identical entries the secret curve has a closed form wherever the answer is
 a mixture of two neighbouring binomials (`binomial_mixture`).
+
+Templates: which places of a database make the samples that answers are computed on.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +30,9 @@ from numpy.typing import ArrayLike, NDArray
 from omit import _validate
 from omit._numeric import FloatArray, as_array, share_of
 from omit.errors import InvalidInput
+from omit.laws.counts import empirical_interval, log_pmf
+from omit.laws.distribution import checked_entries, property_probability
+from omit.laws.divergence import Bounds, divergence_bounds
 from omit.statistical.background import (
     averaged_curve,
     checked_sample,
@@ -34,21 +40,17 @@ from omit.statistical.background import (
     expected_delta,
     sampled_property_curve,
 )
-from omit.statistical.binomial import log_pmf
-from omit.statistical.binomial_mixture import left_out_delta, mixture_delta
-from omit.statistical.distribution import checked_entries, property_probability
-from omit.statistical.draws import empirical_interval
-from omit.statistical.guarantee import PrivacyCurve, ascending_epsilons
-from omit.statistical.hockey import Bounds, divergence_bounds
-from omit.statistical.property import describe
-from omit.statistical.repeated_draws import (
+from omit.statistical.curve import PrivacyCurve, ascending_epsilons
+from omit.statistical.mixtures import (
     MOST_PROFILES,
     count_profiles,
+    left_out_delta,
+    mixture_delta,
     positive_binomial,
     profiles,
     repeated_delta,
 )
-from omit.statistical.template import Template
+from omit.statistical.properties import describe
 
 _MOST_TEMPLATES = 10**6
 _LITTLE_WORK, _MOST_WORK = 10**7, 5 * 10**7
@@ -377,3 +379,41 @@ def _binomial_law(drawn: NDArray[np.int64], share: Fraction) -> FloatArray:
     if share in (0, 1):
         return np.where(drawn == (drawn[-1] if share else 0), 0.0, -np.inf)
     return log_pmf(drawn, int(drawn[-1]), share)
+
+
+@dataclass(frozen=True)
+class Template:
+    """Samples of a database, as sequences of places (Definition 3.1).
+
+    Examples
+    --------
+    >>> template = Template(((0, 2), (1,)))
+    >>> template.format, template.is_injective, template.apply("abc")
+    ((2, 1), True, (('a', 'c'), ('b',)))
+    """
+
+    samples: tuple[tuple[int, ...], ...]
+
+    @property
+    def format(self) -> tuple[int, ...]:
+        """The sizes of the samples."""
+        return tuple(len(sample) for sample in self.samples)
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether no place is used twice."""
+        places = [place for sample in self.samples for place in sample]
+        return len(set(places)) == len(places)
+
+    def apply(self, records: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return the samples of these records.
+
+        Raises
+        ------
+        InvalidInput
+            If a place does not exist.
+        """
+        for place in itertools.chain.from_iterable(self.samples):
+            if not 0 <= place < len(records):
+                raise InvalidInput(f"There is no place {place} among {len(records)} records.")
+        return tuple(tuple(records[place] for place in sample) for sample in self.samples)

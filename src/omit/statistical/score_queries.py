@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from omit import _validate
 from omit.errors import InvalidInput
-from omit.statistical.distribution import SUM_TOLERANCE
+from omit.laws.distribution import SUM_TOLERANCE
 
 Answers: TypeAlias = tuple[int, ...]
 

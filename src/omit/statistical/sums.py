@@ -22,7 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.mechanisms.noise import Noise
+from omit.laws.counts import LARGEST_TRIALS
+from omit.laws.distribution import Distribution, checked_entries, common_lattice
+from omit.laws.divergence import Bounds, divergence_bounds, largest_of_shifts
+from omit.laws.half_line import LogMass, half_line
+from omit.laws.lattice import Part
+from omit.laws.noise import Noise
+from omit.laws.sums import SumLaw, sum_laws
 from omit.statistical.added_noise import (
     AddedNoise,
     DiscreteGaussian,
@@ -31,9 +37,7 @@ from omit.statistical.added_noise import (
     trapezoid,
     with_noise,
 )
-from omit.statistical.binomial import LARGEST_TRIALS
-from omit.statistical.distribution import Distribution, checked_entries, common_lattice
-from omit.statistical.guarantee import (
+from omit.statistical.curve import (
     Pair,
     PrivacyCurve,
     agree,
@@ -41,10 +45,6 @@ from omit.statistical.guarantee import (
     bounded_curve,
     two_directions,
 )
-from omit.statistical.half_line import LogMass, half_line
-from omit.statistical.hockey import Bounds, divergence_bounds, largest_of_shifts
-from omit.statistical.lattice import Part
-from omit.statistical.sum_law import SumLaw, sum_laws
 
 # How far out the sum is computed, as logarithms of probabilities: further where it matters.
 _DEPTHS = (0.0, 100.0, 400.0, 1_600.0)

@@ -1,1 +1,5 @@
 """Grids of cells that are computed anywhere, stored as they finish, and never twice."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,157 @@
+"""Data that are themselves a sample: what holds for the population they were drawn from.
+
+If the records in hand are a simple random sample without replacement of a population of `N`, and
+nobody can know who was drawn, then a release on them that is (epsilon_n, delta_n)-DP is
+(epsilon, delta)-DP for the population by Theorem 1 of the accuracy-gains paper: for somebody who
+may be in the sample or not. It promises no more than (epsilon_n, delta_n) to somebody who is known
+to be in the sample, and no amplification follows from designs that are not simple random, such as
+stratified or cluster samples.
+
+What parity does to medians: that of an even number of records is the mean of two.
+
+One exchanged record moves such a mean by as little as half as much as it moves a single record. So
+samples of even size have less noise than samples of odd size, whether sampling pays or not, and
+results of different parity must not be read as an effect of sampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omit.accuracy.expected import without_noise
+from omit.data.column import Column
+from omit.data.points import Points
+from omit.errors import InvalidInput
+from omit.guarantee import Guarantee, NoNoiseNeeded, require_guarantee
+from omit.mechanisms.base import Clustering, Mechanism
+from omit.mechanisms.exponential_quantile import ExponentialQuantile
+from omit.mechanisms.quantiles import QuantileMechanism
+from omit.omissions.base import Omission
+from omit.omissions.sampling import FixedSizeSampling
+
+
+def guarantee_on_sample(
+    target: Guarantee, records: int, population: int
+) -> Guarantee | NoNoiseNeeded:
+    """Return what a release on the records must have, so that the population has the target.
+
+    Nothing, where the target's delta is at least the share of the population that was drawn.
+
+    Raises
+    ------
+    InvalidInput
+        If there are more records than the population has.
+    WrongNeighbours
+        Under add-remove, where the number of records is not public.
+
+    Examples
+    --------
+    >>> guarantee_on_sample(Guarantee(1.0, neighbours="replace"), records=100, population=10_000)
+    Guarantee(epsilon=5.15229793824..., delta=0.0, neighbours='replace')
+    """
+    require_guarantee(target)
+    if population < records:
+        raise InvalidInput(
+            f"Expected a sample of {records:,} records to come from a population of at least as "
+            f"many, got {population:,}."
+        )
+    sampling = FixedSizeSampling(size=records, population=population)
+    sampling.require_relation(target)
+    return sampling.calibrate(target)
+
+
+def target_on_sample(target: Guarantee, records: int, population: int) -> Guarantee:
+    """Return `guarantee_on_sample`, or what stands for none to the engines of expected errors."""
+    needed = guarantee_on_sample(target, records, population)
+    return without_noise(target) if isinstance(needed, NoNoiseNeeded) else needed
+
+
+def sampled_from_notes(
+    target: Guarantee, records: int, population: int, rows_per_person: int = 1
+) -> tuple[str, ...]:
+    """Return what must be said beside results that rest on the data being a secret sample.
+
+    `target` is that of a record; a person may have `rows_per_person` of them.
+    """
+    needed = guarantee_on_sample(target, records, population)
+    inside = None if isinstance(needed, NoNoiseNeeded) else needed.group(rows_per_person)
+    known = (
+        "Nothing protects somebody known to be among the records, and for a sample that is not "
+        "simple random (stratified, clustered, by quota, volunteers) nothing protects anybody."
+    )
+    if isinstance(inside, Guarantee):
+        known = (
+            f"For somebody known to be among the records it is only {inside}"
+            f"{_whose(rows_per_person)}, and for a sample that is not simple random (stratified, "
+            "clustered, by quota, volunteers) nothing better than that follows for anybody."
+        )
+    persons: tuple[str, ...] = ()
+    if rows_per_person > 1:
+        persons = (
+            "Simple random is meant of records, each drawn alike whomever it belongs to; where "
+            "persons are drawn with all their records, nothing better than that follows either.",
+        )
+    return (
+        f"The {records:,} records are taken to be a simple random sample without replacement of "
+        f"{population:,}; the guarantee is for the population, and holds only if nobody can know "
+        "who was drawn.",
+        known,
+        *persons,
+    )
+
+
+def _whose(rows_per_person: int) -> str:
+    """Return how many records the person may have for whom something holds."""
+    return f" for a person with up to {rows_per_person} of them" if rows_per_person > 1 else ""
+
+
+_FACT = (
+    "The median of an even number of records is the mean of two, with as little as half the "
+    "sensitivity of one record"
+)
+
+
+def averages_two(mechanism: Mechanism | Clustering, size: int) -> bool:
+    """Tell whether the noise for so many records is that for the mean of two of them.
+
+    The exponential mechanism scores single points and has the same sensitivity for every size.
+
+    Examples
+    --------
+    >>> from omit.mechanisms import GlobalQuantile
+    >>> averages_two(GlobalQuantile(), 10), averages_two(ExponentialQuantile(), 10)
+    (True, False)
+    """
+    return (
+        isinstance(mechanism, QuantileMechanism)
+        and not isinstance(mechanism, ExponentialQuantile)
+        and mechanism.statistic == "median"
+        and size % 2 == 0
+    )
+
+
+def averages_unlike_all(
+    data: Column | Points, mechanism: Mechanism | Clustering, found: Omission
+) -> bool:
+    """Tell whether a sample's noise is for the mean of two records, and that of all for one."""
+    return (
+        isinstance(found, FixedSizeSampling)
+        and averages_two(mechanism, found.size)
+        and not averages_two(mechanism, data.size)
+    )
+
+
+def parity_notes(
+    data: Column | Points, mechanism: Mechanism | Clustering, omissions: Iterable[Omission]
+) -> tuple[str, ...]:
+    """Return what to say where samples of odd size are compared, for which averaging is missed.
+
+    Nothing, where all rows average two records, or where averaging makes no difference.
+    """
+    samples = {each.size for each in omissions if isinstance(each, FixedSizeSampling)}
+    averaging = {averages_two(mechanism, size) for size in (*samples, data.size)}
+    if not samples or not averages_two(mechanism, 2) or averaging == {True}:
+        return ()
+    if averaging == {False}:
+        return (f"{_FACT}: an advantage of samples of even size, of which there is none here.",)
+    return (f"{_FACT}: rows of even and of odd size differ by that, too, and not by sampling.",)

@@ -1,0 +1,1 @@
+"""Our own bounds against linear programs over all mechanisms."""

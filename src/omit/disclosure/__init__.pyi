@@ -1,0 +1,14 @@
+from .assess import Assessment as Assessment
+from .assess import assess as assess
+from .histograms import DiscreteGaussianHistogram as DiscreteGaussianHistogram
+from .histograms import GeometricHistogram as GeometricHistogram
+from .histograms import LaplaceHistogram as LaplaceHistogram
+from .measures import exact_measures as exact_measures
+from .protection import CHANGE_QUASI_IDENTIFIERS as CHANGE_QUASI_IDENTIFIERS
+from .suppressed_cells import suppressed_intervals as suppressed_intervals
+from .suppression import CellSuppression as CellSuppression
+from .suppression import RandomisedCellSuppression as RandomisedCellSuppression
+from .swapping import RandomisedSwapping as RandomisedSwapping
+from .swapping import Swapping as Swapping
+from .table import CountTable as CountTable
+from .tabulate import tabulate as tabulate

@@ -1,0 +1,257 @@
+"""What every way to protect a table can say: its guarantee, its error, and a draw.
+
+All of it is about tables of counts under "replace": one record is exchanged for another and the
+number of records is public. Then two neighbouring tables differ in two cells, by one each.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray
+from omit._text import rounded_down, rounded_up
+from omit.disclosure.table import CountTable, Universe
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
+
+CHANGE_QUASI_IDENTIFIERS = Relation(
+    "change-quasi-identifiers",
+    meaning="one record has other quasi-identifiers, and all else is equal and public",
+    steps_from={"replace": 1, "add-remove": 2},
+)
+
+NO_DELTA = "no (ε, δ) with δ < 1"
+_COUNTS_AT_ONCE = 2_000_000
+MOST_DRAWS = 2e9
+_MOST_HELD = 2e8
+
+
+@dataclass(frozen=True)
+class ExactDelta:
+    """The smallest delta at an epsilon, and the neighbouring tables that need it.
+
+    Parameters
+    ----------
+    epsilon : float
+        At which epsilon.
+    delta : float
+        The smallest delta, rounded up in its last digit.
+    log_shortfall : float
+        The logarithm of 1 - delta, which tells deltas apart that round to 1; -inf if delta is 1.
+    witness : object
+        Two neighbouring inputs for which no smaller delta holds, or None.
+
+    Examples
+    --------
+    >>> ExactDelta.of_shortfall(1.0, -5000.0).show_delta()
+    '1 - 10^-2172'
+    """
+
+    epsilon: float
+    delta: float
+    log_shortfall: float
+    witness: Any = None
+
+    @classmethod
+    def of_shortfall(cls, epsilon: float, log_shortfall: float, witness: Any = None) -> ExactDelta:
+        """Return the delta that is 1 less e^log_shortfall."""
+        delta = -math.expm1(min(0.0, log_shortfall))
+        if delta > 0:
+            delta = min(1.0, math.nextafter(delta, 2.0))
+        return cls(epsilon, delta, log_shortfall, witness)
+
+    @classmethod
+    def of_delta(cls, epsilon: float, delta: float, witness: Any = None) -> ExactDelta:
+        """Return a delta that is not near 1."""
+        delta = min(1.0, max(0.0, delta))
+        return cls(epsilon, delta, math.log1p(-delta) if delta < 1 else -math.inf, witness)
+
+    def show_delta(self) -> str:
+        """Return delta for people, also where it is as good as 1; never less than it is."""
+        if self.log_shortfall == -math.inf:
+            return "1"
+        if self.log_shortfall < math.log(1e-4):
+            return f"1 - 10^{math.floor(self.log_shortfall / math.log(10))}"
+        return rounded_up(self.delta)
+
+    def guarantee(self, reason: str, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
+        """Return it as a guarantee, or say that it promises nothing."""
+        if self.delta < 1:
+            return Guarantee(self.epsilon, self.delta, neighbours)
+        if self.log_shortfall == -math.inf:
+            return NoGuarantee(f"{NO_DELTA}: {reason}", self.witness)
+        return NoGuarantee(
+            f"no δ that a floating-point number tells from 1: δ = {self.show_delta()}; {reason}",
+            self.witness,
+        )
+
+
+@dataclass(frozen=True)
+class LeastDelta:
+    """A delta that is needed at every epsilon; how much more is needed is not said.
+
+    Parameters
+    ----------
+    log_shortfall : float
+        At least the logarithm of 1 - delta; -inf if delta is 1.
+
+    Examples
+    --------
+    >>> print(LeastDelta(math.log(1 - 0.805987)))
+    0.8059
+    """
+
+    log_shortfall: float
+
+    @property
+    def delta(self) -> float:
+        """The delta, rounded down in its last digits."""
+        delta = -math.expm1(self.log_shortfall)
+        return 1.0 if self.log_shortfall == -math.inf else max(0.0, delta - 1e-15)
+
+    def __str__(self) -> str:
+        if self.log_shortfall == -math.inf:
+            return "1"
+        if self.log_shortfall < math.log(1e-4):
+            return f"1 - 10^{math.ceil(self.log_shortfall / math.log(10))}"
+        return rounded_down(self.delta)
+
+
+@dataclass(frozen=True)
+class TableWitness:
+    """Two neighbouring tables, and what can be seen that tells them apart.
+
+    Only the cells that matter are shown; all other cells are equal, and hold all other records.
+    """
+
+    cells: tuple[int, ...]
+    neighbour: tuple[int, ...]
+    seen: str
+
+    def __str__(self) -> str:
+        number = {2: "two", 3: "three"}[len(self.cells)]
+        return f"{number} cells with {self.cells} or with {self.neighbour} records: {self.seen}"
+
+    def fits(self, universe: Universe) -> bool:
+        """Return whether both tables are possible in a universe.
+
+        Examples
+        --------
+        >>> from omit.disclosure.attributes import Attribute
+        >>> three = Universe((Attribute("town", ("A", "B", "C")),), records=5, largest_count=2)
+        >>> [TableWitness(*pair, "").fits(three) for pair in (((2, 1), (1, 2)), ((1, 0), (0, 1)))]
+        [True, False]
+        """
+        shown, largest = len(self.cells), universe.largest_count
+        rest = universe.records - sum(self.cells)
+        return (
+            sum(self.cells) == sum(self.neighbour)
+            and all(0 <= count <= largest for count in (*self.cells, *self.neighbour))
+            and shown <= universe.cells
+            and 0 <= rest <= (universe.cells - shown) * largest
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CellErrors:
+    """The error of every cell, exactly: in the mean, squared about the mean, and absolute.
+
+    Parameters
+    ----------
+    bias : array
+        The expected released count less the true one.
+    variance : array
+        The variance of the released count.
+    absolute : array
+        The expected absolute error.
+    """
+
+    bias: FloatArray
+    variance: FloatArray
+    absolute: FloatArray
+
+
+class TableMechanism(ABC):
+    """A way to protect a table of counts."""
+
+    @abstractmethod
+    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
+        """Return what the release promises, or why it promises nothing, with a witness."""
+
+    @abstractmethod
+    def errors(self, table: CountTable) -> CellErrors:
+        """Return the errors of all cells in closed form, after projection to counts >= 0."""
+
+    @abstractmethod
+    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return released counts, one row for each run, after projection to counts >= 0.
+
+        Noise that is not discrete is rounded in floating point: draws are for studying errors.
+        """
+
+    def study(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+        """Return releases for a study of errors, which may be drawn more quickly."""
+        return self.release(table, rng, runs)
+
+    def study_in_blocks(
+        self, table: CountTable, rng: np.random.Generator, runs: int
+    ) -> Iterator[FloatArray]:
+        """Give `study` in blocks of runs, so that a large table is not held many times."""
+        runs = require_runs(table, runs)
+        for block in blocks(runs, table.cells):
+            yield self.study(table, rng, block)
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """A short name for columns and figures."""
+
+
+def require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> int:
+    """Return a number of releases that can be held, or refuse what nothing can be drawn with."""
+    _validate.instance("rng", rng, np.random.Generator)
+    return require_runs(table, runs, _MOST_HELD)
+
+
+def require_mechanism(mechanism: TableMechanism) -> TableMechanism:
+    """Return a mechanism, or refuse what is none."""
+    return _validate.instance("mechanism", mechanism, TableMechanism)  # type: ignore[type-abstract]
+
+
+def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
+    """Return a number of runs, or refuse one that would never end.
+
+    Raises
+    ------
+    InvalidInput
+        If so many runs on the table draw too many counts; the message says how many are possible.
+    """
+    _validate.instance("table", table, CountTable, "made by tabulate")
+    runs = _validate.positive_integer("runs", runs)
+    if runs * table.cells > most:
+        raise InvalidInput(
+            f"Expected at most {int(most // table.cells):,} runs on a table of {table.cells:,} "
+            f"cells, got {runs:,}."
+        )
+    return runs
+
+
+def blocks(runs: int, cells: int) -> Iterator[int]:
+    """Give the runs of each block: a few million counts at a time, and at least one run.
+
+    Examples
+    --------
+    >>> list(blocks(50, 100_000))
+    [20, 20, 10]
+    """
+    most = max(1, _COUNTS_AT_ONCE // cells)
+    while runs > 0:
+        yield min(runs, most)
+        runs -= most

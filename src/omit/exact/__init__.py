@@ -1,0 +1,1 @@
+"""Engines: arrays and laws in, numbers with a proven precision out."""

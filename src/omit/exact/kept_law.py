@@ -1,0 +1,376 @@
+"""The joint law of the sum and the number of the records that are left.
+
+Records are kept independently, so the counts that are left of the values are independent binomials.
+Their law is listed outcome by outcome where these are few. Otherwise it is the inverse Fourier
+transform of `Π_v (1 - k_v + k_v e^(i(θ₁(v - a)/h + θ₂)))^n_v`, where h is the step of the lattice
+that the values lie on and a a point of it near their mean; the counts of values that lie far from
+the others are listed, so that the transform need not reach so far.
+
+*What is missed.* A transform over a window gives the law wrapped around the window, so at most the
+probability outside is at the wrong place: Bernstein's inequality bounds it for either axis.
+
+*Every r-th sum.* If the law has no frequencies beyond π/r to speak of, and what is averaged is
+smooth, every r-th sum weighted by r does as well as all sums. What is averaged are multiples of
+`E (S - x y + Z)⁺ / y`, whose Fourier transform in S is `φ_Z(ν) / ν²` but for a straight line. So
+the sum over every r-th point errs by at most
+
+    E[1/Y] (2 / rh) Σ_(q ≥ 1) φ_Z(ν_q) / ν_q²,      ν_q = (2q - 1) π / (rh),
+
+the frequencies around `2πq/r` that it adds to those around 0. A frequency left out weighs at most
+`exp(-Σ_v w_v (1 - cos))`, `w_v = n_v k_v (1 - k_v)`; one fast Fourier transform shows all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._compile import compiled
+from omit._numeric import FloatArray, as_array
+from omit.laws.distribution import lattice_step
+from omit.laws.noise import Noise
+
+# Minus the logarithm of what may be missed of a binomial, or outside of a window.
+_RARITY = 46.0
+# Values that are listed one by one beside a transform, at most.
+_MOST_LISTED = 8
+_LONGEST_WINDOW = 2**21
+_MOST_LISTED_OUTCOMES = 10_000
+# How much may be added by counting every r-th sum only, relative to the scale of the noise.
+_SMOOTH_ENOUGH = 5e-11
+# How much the frequencies left out may weigh.
+_FAINT = 1e-15
+# Into how many cells sizes are merged; all others are for means.
+_SIZES = 25
+
+
+class TooManyOutcomes(Exception):
+    """The law has more outcomes than there is time or memory for; the message says so."""
+
+
+@dataclass(frozen=True)
+class KeptLaw:
+    """Sums and numbers of records left, with their probabilities.
+
+    `missed` bounds the probability of what is not listed or at the wrong place, `rough` what
+    counting every r-th sum adds to the average of `E (S - x y + Z)⁺`, and `rounding` the error of
+    one probability by rounding.
+    """
+
+    sums: FloatArray
+    sizes: FloatArray
+    probabilities: FloatArray
+    missed: float
+    rough: float = 0.0
+    rounding: float = 0.0
+
+    def combined_with(self, other: KeptLaw) -> KeptLaw:
+        """Return the law of all records where these are independent of the other's."""
+        return KeptLaw(
+            np.add.outer(self.sums, other.sums).ravel(),
+            np.add.outer(self.sizes, other.sizes).ravel(),
+            np.multiply.outer(self.probabilities, other.probabilities).ravel(),
+            self.missed + other.missed,
+            self.rough + other.rough,
+            max(self.rounding, other.rounding),
+        )
+
+    def without_the_rarest(self) -> KeptLaw:
+        """Return the law less outcomes that together are rarer than anything counts."""
+        kept = self.probabilities > _FAINT / len(self.probabilities)
+        return KeptLaw(
+            self.sums[kept],
+            self.sizes[kept],
+            self.probabilities[kept],
+            self.missed + _FAINT,
+            self.rough,
+            self.rounding,
+        )
+
+    def merged(self, cells: int) -> KeptLaw:
+        """Return a law of about that many outcomes, neighbours merged at their mean.
+
+        For quantiles, which need not be as precise as means.
+        """
+        if len(self.sums) <= cells:
+            return self
+        # Narrow noise tells means apart, and sizes only make it a little narrower or wider.
+        means = self.sums / np.maximum(self.sizes, 1.0)
+        cell = np.zeros(len(self.sums), dtype=np.int64)
+        for axis, side in ((means, cells // _SIZES), (self.sizes, _SIZES)):
+            center = float(self.probabilities @ axis)
+            spread = math.sqrt(float(self.probabilities @ (axis - center) ** 2))
+            scaled = (axis - center) / (spread or 1.0) * (side / 16) + side / 2
+            cell = cell * side + np.clip(scaled, 0, side - 1).astype(np.int64)
+        _, cell = np.unique(cell, return_inverse=True)
+        weights = as_array(np.bincount(cell, self.probabilities))
+        sums = np.bincount(cell, self.probabilities * self.sums) / weights
+        sizes = np.bincount(cell, self.probabilities * self.sizes) / weights
+        return KeptLaw(sums, sizes, weights, self.missed)
+
+
+def kept_law(
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    noise: Noise,
+    most_outcomes: int,
+) -> KeptLaw:
+    """Return the law of the sum and the number of the records left.
+
+    Parameters
+    ----------
+    values, counts, keep
+        The distinct values, how many records have each, and how probably such a record is kept.
+    noise : Noise
+        What is added to the sum.
+    most_outcomes : int
+        How many outcomes the law may have.
+
+    Raises
+    ------
+    TooManyOutcomes
+        If it has more.
+
+    Examples
+    --------
+    >>> law = kept_law(np.array([1.0, 5.0]), np.array([1, 1]), np.array([0.5, 1.0]),
+    ...                Noise("laplace", 1.0), 100)
+    >>> law.sums, law.sizes, law.probabilities
+    (array([5., 6.]), array([1., 2.]), array([0.5, 0.5]))
+    """
+    certain, random = keep == 1, (keep > 0) & (keep < 1)
+    fixed = KeptLaw(
+        np.array([float((values[certain] * counts[certain]).sum())]),
+        np.array([float(counts[certain].sum())]),
+        np.ones(1),
+        0.0,
+    )
+    values, counts, keep = values[random], counts[random], keep[random]
+    # Every value has two outcomes at least.
+    if len(values) <= math.log2(most_outcomes):
+        windows = [_Window.of(n, k) for n, k in zip(counts, keep, strict=True)]
+        if math.prod(len(window.probabilities) for window in windows) <= most_outcomes:
+            listed = fixed
+            for value, window in zip(values, windows, strict=True):
+                listed = listed.combined_with(window.law(float(value)))
+            return listed.without_the_rarest()
+    transformed = _by_transform(values, counts, keep, noise, most_outcomes)
+    return fixed.combined_with(transformed).without_the_rarest()
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A binomial, but for what is rarer than rare."""
+
+    first: int
+    probabilities: FloatArray
+
+    @classmethod
+    def of(cls, count: int | np.int64, chance: float | np.float64) -> _Window:
+        n, k = int(count), float(chance)
+        mean = n * k
+        reach = _reach(mean * (1 - k), 1.0)
+        first, last = max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach))
+        mode = min(max(int((n + 1) * k), first), last)
+        # Neighbours differ by a known factor; from the mode outwards everything falls.
+        up = np.arange(mode, last, dtype=np.float64)
+        down = np.arange(mode, first, -1, dtype=np.float64)
+        rising = np.cumprod((n - up) / (up + 1) * (k / (1 - k)))
+        falling = np.cumprod(down / (n - down + 1) * ((1 - k) / k))
+        relative = np.concatenate([falling[::-1], [1.0], rising])
+        return cls(first, relative / relative.sum())
+
+    def law(self, value: float) -> KeptLaw:
+        numbers = self.first + np.arange(len(self.probabilities), dtype=np.float64)
+        return KeptLaw(value * numbers, numbers, self.probabilities, 2 * math.exp(-_RARITY))
+
+
+def _reach(variance: float, largest_step: float) -> float:
+    """Return how far a sum of independent terms may be from its mean, by Bernstein's inequality."""
+    third = _RARITY * largest_step / 3
+    return third + math.sqrt(third**2 + 2 * _RARITY * variance)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """A window of sums, every `stride` of the lattice, and of numbers of records."""
+
+    positions: FloatArray  # of the values on the lattice, from its origin
+    origin: float
+    step: float
+    stride: int
+    sums: int  # how many are listed
+    first_sum: int
+    sizes: int
+    first_size: int
+    rough: float
+
+    @property
+    def outcomes(self) -> int:
+        return self.sums * self.sizes
+
+
+def _by_transform(
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    noise: Noise,
+    most_outcomes: int,
+) -> KeptLaw:
+    """Return the law by a transform, with the values farthest from the others listed apart."""
+    step = lattice_step(values)
+    if step is None:
+        raise TooManyOutcomes("the values lie on no lattice")
+    weights = counts * keep * (1 - keep)
+    center = float(np.average(values, weights=weights))
+    farthest_last = np.argsort(np.abs(values - center), kind="stable")
+    # How many values to list apart: those with which a transform would have most to do.
+    best, best_outcomes, listed = 0, math.inf, 1
+    for apart in range(min(_MOST_LISTED, len(values) - 1) + 1):
+        if apart:
+            last = farthest_last[-apart]
+            listed *= len(_Window.of(counts[last], keep[last]).probabilities)
+        if listed > _MOST_LISTED_OUTCOMES:
+            break
+        near = farthest_last[: len(values) - apart]
+        outcomes = listed * _about_outcomes(values[near], weights[near], step, noise)
+        if outcomes < best_outcomes:
+            best, best_outcomes = apart, outcomes
+    if best_outcomes > 2 * most_outcomes:
+        raise TooManyOutcomes("the sums that can be left are too many to be listed")
+    near = np.sort(farthest_last[: len(values) - best])
+    grid = _grid(values[near], counts[near], keep[near], step, noise)
+    law = _transformed(grid, counts[near], keep[near])
+    for index in np.setdiff1d(np.arange(len(values)), near):
+        window = _Window.of(counts[index], keep[index])
+        law = window.law(float(values[index])).combined_with(law)
+    return law
+
+
+def _about_outcomes(values: FloatArray, weights: FloatArray, step: float, noise: Noise) -> float:
+    """Return about how many outcomes a transform lists."""
+    offsets = values - np.average(values, weights=weights)
+    variance = float((weights * offsets**2).sum())
+    length = 2 * _reach(variance, float(np.abs(offsets).max())) / step
+    if not length <= _LONGEST_WINDOW:
+        return math.inf
+    # Frequencies are faint beyond ten over the deviation; noise is smooth on a part of its scale.
+    wide = min(0.28 * math.sqrt(variance), noise.scale / 400)
+    return length / max(1.0, wide / step) * 2 * _reach(float(weights.sum()), 1.0)
+
+
+def _grid(
+    values: FloatArray, counts: NDArray[np.int64], keep: FloatArray, step: float, noise: Noise
+) -> _Grid:
+    """Return the window that a transform needs."""
+    weights = counts * keep * (1 - keep)
+    origin = values[np.argmin(np.abs(values - np.average(values, weights=weights)))]
+    positions = np.round((values - origin) / step)
+    variance, farthest = float((weights * positions**2).sum()), float(np.abs(positions).max())
+    sum_reach, size_reach = _reach(variance, farthest), _reach(float(weights.sum()), 1.0)
+    length = 2 * math.ceil(sum_reach) + 2
+    stride, rough = _stride(positions, weights, step, noise, length, 2 * size_reach)
+    left = counts * keep
+    number = 2 * math.ceil(length / (2 * stride))
+    sizes = min(2 * math.ceil(size_reach) + 2, int(counts.sum()) + 1)
+    first_size = min(max(0, round(float(left.sum())) - sizes // 2), int(counts.sum()) + 1 - sizes)
+    first_sum = round(float((left * positions).sum())) - stride * number // 2
+    return _Grid(
+        positions, float(origin), step, stride, number, first_sum, sizes, first_size, rough
+    )
+
+
+def _stride(
+    positions: FloatArray,
+    weights: FloatArray,
+    step: float,
+    noise: Noise,
+    length: int,
+    sizes: float,
+) -> tuple[int, float]:
+    """Return how many sums of a window may be passed over, and what that adds at most."""
+    spectrum = np.bincount(positions.astype(np.int64) % length, weights, minlength=length)
+    faint = np.exp(np.abs(np.fft.rfft(spectrum)) - float(weights.sum()))
+    # What all frequencies from one on weigh, on both sides of 0 and for every number of records.
+    beyond = 2 * sizes * np.cumsum(faint[::-1])[::-1]
+    needed = int(np.argmax(beyond <= _FAINT)) if (beyond <= _FAINT).any() else len(faint)
+    stride = max(1, length // (2 * needed + 2))
+    while stride > 1 and (rough := _roughness(stride * step, noise)) > _SMOOTH_ENOUGH * noise.scale:
+        stride = max(1, int(stride * 0.8))
+    return (stride, rough) if stride > 1 else (1, 0.0)
+
+
+def _roughness(width: float, noise: Noise) -> float:
+    """Return what a sum over points so far apart adds to an average of `E (S - x y + Z)⁺`."""
+    frequencies = (2 * np.arange(1, 200) - 1) * np.pi / width
+    terms = noise.characteristic(frequencies) / frequencies**2
+    # What follows falls at least like the fourth power, or the second and there is no noise.
+    return float(2 / width * (terms.sum() + 200 * terms[-1]))
+
+
+def _transformed(grid: _Grid, counts: NDArray[np.int64], keep: FloatArray) -> KeptLaw:
+    """Return the law on a grid, but for what is outside."""
+    period = grid.stride * grid.sums
+    sum_angles = 2 * np.pi * np.arange(grid.sums // 2 + 1) / period
+    size_angles = as_array(2 * np.pi * np.fft.fftfreq(grid.sizes))
+    left = counts * keep
+    size, phase = _joint_characteristic(
+        sum_angles, size_angles, grid.positions, counts.astype(np.float64), keep
+    )
+    phase += np.outer(sum_angles, np.ones(grid.sizes)) * (
+        float((left * grid.positions).sum()) - grid.first_sum
+    )
+    phase += size_angles * (float(left.sum()) - grid.first_size)
+    # The forward transform along sizes and the backward one of a real result along sums have the
+    # signs of an inversion if the latter is given the conjugate.
+    spectrum = np.exp(size + 1j * phase)
+    by_size = np.fft.fft(spectrum, axis=1) / grid.sizes
+    table = np.fft.irfft(by_size.conj(), n=grid.sums, axis=0)
+    numbers = grid.first_size + np.arange(grid.sizes, dtype=np.float64)
+    sums = grid.step * (grid.first_sum + grid.stride * np.arange(grid.sums, dtype=np.float64))
+    row, column = np.nonzero(table > _FAINT / table.size)
+    return KeptLaw(
+        as_array(sums[row] + grid.origin * numbers[column]),
+        as_array(numbers[column]),
+        as_array(table[row, column]),
+        4 * grid.stride * math.exp(-_RARITY) + 2 * _FAINT,
+        grid.rough,
+        64 * float(np.finfo(np.float64).eps * table.max()),
+    )
+
+
+@compiled
+def _joint_characteristic(
+    sum_angles: FloatArray,
+    size_angles: FloatArray,
+    positions: FloatArray,
+    counts: FloatArray,
+    keep: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return logarithm and phase of the characteristic function of sum and number of records.
+
+    The phase less that of the mean. Where the function is below 1e-37 the rest is not computed.
+    """
+    size = np.zeros((len(sum_angles), len(size_angles)))
+    phase = np.zeros((len(sum_angles), len(size_angles)))
+    for i in range(len(sum_angles)):
+        for j in range(len(size_angles)):
+            log_size, turn = 0.0, 0.0
+            for v in range(len(positions)):
+                angle = sum_angles[i] * positions[v] + size_angles[j]
+                k = keep[v]
+                half = math.sin(0.5 * angle)
+                log_size += counts[v] * 0.5 * math.log1p(-4.0 * k * (1.0 - k) * half * half)
+                if log_size < -85.0:
+                    log_size = -math.inf
+                    break
+                # Modulo full turns any branch of the angle will do: counts are whole.
+                real = 1.0 - 2.0 * k * half * half
+                turn += counts[v] * (math.atan2(k * math.sin(angle), real) - k * angle)
+            size[i, j] = log_size
+            phase[i, j] = turn
+    return size, phase

@@ -1,0 +1,223 @@
+"""The exact expected error of the noisy mean.
+
+Given the sum and the number of the records left, the noise can be integrated out (`NoisyQuotient`).
+What remains are the records: nothing, if none is left out at random; the joint law of sum and
+number (`kept_law`), where that has few enough outcomes; or the inversion of a characteristic
+function (`inverted_mean`), which needs the noisy count to stay above 1. Every way comes with a
+bound on its error, which is the precision reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray
+from omit.exact.inverted_mean import inverted_mean
+from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
+from omit.exact.mean_setting import MeanSetting, NoExactMean
+from omit.exact.noisy_quotient import NoisyQuotient
+
+# The least relative precision that still counts as exact.
+_COARSEST = 1e-6
+# How many outcomes are listed at once, and at most, by the time that one takes.
+_FEW = 3_000
+_MOST = {"laplace": 1_000_000, "gaussian": 150_000}
+_MOST_QUICKLY = {"laplace": 20_000, "gaussian": 3_000}
+# To how many outcomes a law is merged before quantiles are read off it.
+_CELLS = 40_000
+# What rounding does to the expected distance of one outcome, relative to the size of its terms.
+_ROUNDING = 1e-14
+# An outlier: so many deviations of the others' sum away, and no more records than this.
+_FAR = 8.0
+_FEW_OUTLIERS = 3
+# How many values are taken apart so, at most: if hardly any record is kept, all are outliers.
+_MOST_OUTLIERS = 2
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """The expected distance of the noisy mean to the truth, with quantiles of the distance."""
+
+    expected: float
+    precision: float
+    median: float | None
+    quantile_90: float | None
+    bias: float
+    sampling_deviation: float
+    noise_deviation: float
+
+
+def mean_error(
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    quotient: NoisyQuotient,
+    truth: float,
+    tolerance: float = 1e-9,
+    quantiles: bool = True,
+    quick: bool = False,
+) -> MeanError:
+    """Return the exact expected error of the noisy mean.
+
+    Parameters
+    ----------
+    values, counts, keep
+        The distinct values, how many records have each, and how probably such a record is kept.
+    quotient : NoisyQuotient
+        The noise of sum and count, and what answers are clipped to. Values and truth are less its
+        origin.
+    truth : float
+        What the noisy mean is compared with.
+    tolerance : float
+        The relative precision to reach.
+    quantiles : bool
+        Whether to find the quantiles too.
+    quick : bool
+        Whether there is none where listing outcomes would take longer than a few hundredths of a
+        second.
+
+    Raises
+    ------
+    NoExactMean
+        If there is no exact error within reach.
+    """
+    setting = MeanSetting.of(values, counts, keep, quotient, truth)
+    expected, precision, above = _expected(setting, max(tolerance, 1e-12), quick)
+    bias, deviations = 0.0, (0.0, 0.0)
+    if setting.size > 0:
+        bias = setting.center - truth
+        deviations = (
+            math.sqrt(setting.data_variance) / setting.size,
+            math.sqrt(setting.noise_variance) / setting.size,
+        )
+    median = quantile_90 = None
+    if quantiles:
+        median, quantile_90 = (_quantile(setting, above, level) for level in (0.5, 0.9))
+    return MeanError(expected, precision, median, quantile_90, bias, *deviations)
+
+
+Above = Callable[[float], float]
+
+
+def _expected(
+    setting: MeanSetting, tolerance: float, quick: bool, most_outliers: int = _MOST_OUTLIERS
+) -> tuple[float, float, Above]:
+    """Return the expected distance, a bound on its error, and `x -> P(T > x)`."""
+    try:
+        return _by_law(setting, _FEW, max(tolerance, _COARSEST))
+    except TooManyOutcomes:
+        pass
+    if setting.quotient.count is None:
+        raise NoExactMean("the number of records left is random and has no noise")
+    outlier = _outlier(setting) if most_outliers else None
+    if outlier is not None:
+        return _by_cases(setting, outlier, tolerance, quick, most_outliers - 1)
+    while True:
+        try:
+            found = inverted_mean(setting, tolerance)
+            return found.expected, found.precision, found.above
+        except NoExactMean as error:
+            reason = str(error)
+        if 10 * tolerance > _COARSEST / 10:
+            break
+        tolerance *= 10
+    most = (_MOST_QUICKLY if quick else _MOST)[setting.quotient.total.kind]
+    try:
+        return _by_law(setting, most, _COARSEST)
+    except TooManyOutcomes as too_many:
+        raise NoExactMean(f"{reason}, and {too_many}") from too_many
+
+
+def _outlier(setting: MeanSetting) -> int | None:
+    """Return the position of a value so far from the others that an integral must reach for it."""
+    random = np.flatnonzero(setting.spread > 0)
+    if len(random) < 2:
+        return None
+    offsets = np.abs(setting.values[random] - setting.center)
+    farthest = random[int(np.argmax(offsets))]
+    others = random[random != farthest]
+    center = float(np.average(setting.values[others], weights=setting.spread[others]))
+    rest = float((setting.spread[others] * (setting.values[others] - center) ** 2).sum())
+    away = abs(float(setting.values[farthest]) - center)
+    is_far = away > _FAR * math.sqrt(rest) and setting.counts[farthest] <= _FEW_OUTLIERS
+    return int(farthest) if is_far else None
+
+
+def _by_cases(
+    setting: MeanSetting, outlier: int, tolerance: float, quick: bool, most_outliers: int
+) -> tuple[float, float, Above]:
+    """Return the same by how many records are left of one value."""
+    from scipy.special import xlog1py, xlogy
+
+    n, k = int(setting.counts[outlier]), float(setting.keep[outlier])
+    cases = []
+    for number in range(n + 1):
+        chance = math.comb(n, number) * math.exp(xlogy(number, k) + xlog1py(n - number, -k))
+        counts, keep = setting.counts.copy(), setting.keep.copy()
+        counts[outlier], keep[outlier] = number, 1.0 if number else 0.0
+        case = MeanSetting.of(setting.values, counts, keep, setting.quotient, setting.truth)
+        cases.append((chance, *_expected(case, tolerance, quick, most_outliers)))
+
+    def above(x: float) -> float:
+        return sum(chance * case_above(x) for chance, _, _, case_above in cases)
+
+    expected = sum(chance * value for chance, value, _, _ in cases)
+    return expected, sum(chance * error for chance, _, error, _ in cases) + 1e-14 * expected, above
+
+
+def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, float, Above]:
+    """Return the same by the law of sum and number of the records left."""
+    quotient = setting.quotient
+    law = kept_law(setting.values, setting.counts, setting.keep, quotient.total, most)
+    distances = quotient.distances(law.sums, law.sizes, setting.truth, fine=len(law.sums) == 1)
+    expected = float(law.probabilities @ distances)
+    precision = _precision(setting, law, distances)
+    if not precision <= tolerance * expected:
+        sure = f"{precision / expected:.1g} of the error" if expected else "more than the error"
+        raise NoExactMean(f"the sum is sure only to {sure}")
+
+    @cache
+    def few() -> KeptLaw:
+        return law.merged(_CELLS)
+
+    def above(x: float) -> float:
+        return float(few().probabilities @ quotient.above(few().sums, few().sizes, x))
+
+    return expected, precision, above
+
+
+def _precision(setting: MeanSetting, law: KeptLaw, distances: FloatArray) -> float:
+    """Return a bound on the error of an average over a law."""
+    quotient = setting.quotient
+    # The terms of a distance are of the size of the values, or of the noise of the answer.
+    sizes = np.maximum(law.sizes, 1.0)
+    terms = np.abs(law.sums) / sizes + abs(setting.truth) + quotient.total.scale / sizes
+    rounding = _ROUNDING * float(law.probabilities @ terms)
+    precision = rounding + law.rounding * float(distances.sum()) + law.missed * setting.farthest
+    if law.rough:
+        # Four hinges make up the error of a clipped answer.
+        precision += 4 * law.rough * setting.mean_inverse_count
+    return precision
+
+
+def _quantile(setting: MeanSetting, above: Above, level: float) -> float:
+    """Return the distance that is exceeded with probability `1 - level`."""
+    from scipy.optimize import brentq
+
+    def excess(distance: float) -> float:
+        over, under = above(setting.truth + distance), 1 - above(setting.truth - distance)
+        return over + under - (1 - level)
+
+    if excess(0.0) <= 0:
+        return 0.0
+    largest = math.sqrt(setting.data_variance + setting.noise_variance) / max(setting.size, 1.0)
+    largest = max(largest, abs(setting.center - setting.truth), 1e-300)
+    while excess(largest) > 0:
+        largest *= 2
+    return float(brentq(excess, 0.0, largest, xtol=1e-9 * largest, rtol=1e-7))

@@ -1,0 +1,206 @@
+"""What the error of a noisy mean depends on, its moments, and bounds on rare events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit._numeric import FloatArray, as_array
+from omit.exact.noisy_quotient import NoisyQuotient
+from omit.laws.noise import Noise
+
+# Beyond so many values, exponential bounds are on so many bins.
+_MANY_VALUES = 3000
+_BINS = 1000
+
+
+class NoExactMean(Exception):
+    """There is no exact error within reach; the message says why."""
+
+
+@dataclass(frozen=True)
+class MeanSetting:
+    """Values, their counts and chances of being kept, the noise, and what the mean is held against.
+
+    Values and truth are less the origin of the quotient.
+    """
+
+    values: FloatArray
+    counts: NDArray[np.int64]
+    keep: FloatArray
+    quotient: NoisyQuotient
+    truth: float
+    size: float  # expected number of records left
+    center: float  # the expected sum of their values, by this number
+    data_variance: float  # of S - center C
+    noise_variance: float  # of Z1 - center Z2
+
+    @classmethod
+    def of(
+        cls,
+        values: FloatArray,
+        counts: NDArray[np.int64],
+        keep: FloatArray,
+        quotient: NoisyQuotient,
+        truth: float,
+    ) -> Self:
+        """Return the setting with its moments, without the values of which nothing is left."""
+        possible = keep > 0
+        values, counts, keep = values[possible], counts[possible], keep[possible]
+        left = counts * keep
+        size, total = float(left.sum()), float((left * values).sum())
+        center = total / size if size > 0 else 0.0
+        data = float((left * (1 - keep) * (values - center) ** 2).sum())
+        count_variance = 0.0 if quotient.count is None else quotient.count.variance
+        noise = quotient.total.variance + center**2 * count_variance
+        return cls(values, counts, keep, quotient, truth, size, center, data, noise)
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """The variance of each count that is left, `n k (1 - k)`."""
+        return as_array(self.counts * self.keep * (1 - self.keep))
+
+    @cached_property
+    def random_values(self) -> FloatArray:
+        """The values of which some records may or may not be left out."""
+        return as_array(self.values[self.spread > 0])
+
+    def largest_step(self, x: float) -> float:
+        """Return how far from x a value is that may or may not be left out."""
+        return float(np.abs(self.random_values - x).max(initial=0.0))
+
+    @property
+    def farthest(self) -> float:
+        """The largest distance from the truth that an answer can have without noise of the sum."""
+        lower, upper = self.limits
+        if np.isfinite(lower):
+            return max(abs(self.truth - lower), abs(self.truth - upper))
+        total = float((np.abs(self.values) * self.counts).sum())
+        return total + abs(self.truth) + self.quotient.total.scale
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """What answers are clipped to, less the origin."""
+        return self.quotient.limits
+
+    def exact_log_moment(self, tilt: float, x: float) -> float:
+        """Return `ln E exp(tilt (S - x C))`, whatever number of values there are."""
+        with np.errstate(divide="ignore"):
+            out, within = np.log1p(-self.keep), np.log(self.keep)
+        return float(self.counts @ np.logaddexp(out, within + tilt * (self.values - x)))
+
+    def log_moment_growth(self, tilt: float, more: float, x: float) -> float:
+        """Return by how much `exact_log_moment` grows with the tilt, to all digits."""
+        steps = self.values - x
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.keep) - np.log1p(-self.keep) + tilt * steps
+        # Under the tilt a record is kept with these probabilities.
+        out, within = -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)
+        turn = more * steps
+        growth = np.where(
+            np.abs(turn) < 1,
+            np.log1p(np.exp(within) * np.expm1(np.clip(turn, -1, 1))),
+            np.logaddexp(out, within + turn),
+        )
+        return float(self.counts @ growth)
+
+    def log_moment(self, tilts: FloatArray, x: float | None = None) -> FloatArray:
+        """Return a bound on `ln E exp(tilt (S - x C))` for each tilt; without x, on that of C.
+
+        It is exact unless there are very many values; these are then moved to the ends of bins.
+        """
+        values, counts, keep = self._binned
+        steps = np.ones_like(values) if x is None else values - x
+        with np.errstate(divide="ignore"):
+            out, within = np.log1p(-keep), np.log(keep)
+        exponents = np.logaddexp(out, within + tilts[:, None] * steps)
+        return as_array((counts * exponents).sum(axis=1))
+
+    @cached_property
+    def _binned(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, counts and chances for exponential bounds.
+
+        `ln(1 - k + k e^(tv))` is convex in v, so it only grows if records are moved from within a
+        bin to its two ends and keep their mean.
+        """
+        chances = np.unique(self.keep)
+        if len(self.values) <= _MANY_VALUES or len(chances) > 1:
+            return self.values, self.counts.astype(np.float64), self.keep
+        ends = np.linspace(self.values[0], self.values[-1], _BINS + 1)
+        position = (self.values - ends[0]) / (ends[1] - ends[0])
+        left = np.minimum(position.astype(np.int64), _BINS - 1)
+        share = position - left
+        counts = np.bincount(left, self.counts * (1 - share), minlength=_BINS + 1)
+        counts += np.bincount(left + 1, self.counts * share, minlength=_BINS + 1)
+        return as_array(ends), as_array(counts), np.full(_BINS + 1, chances[0])
+
+    def count_below(self, limit: float) -> float:
+        """Return a bound on the probability that the noisy count is below a limit (Chernoff)."""
+        noise = self.quotient.count
+        if noise is None:
+            raise NoExactMean("the number of records left is random and has no noise")
+        tilts = _tilts(noise)
+        logs = tilts * limit + log_moment_of(noise, tilts) + self.log_moment(-tilts)
+        return float(np.exp(min(logs.min(), 0.0)))
+
+    @cached_property
+    def mean_inverse_count(self) -> float:
+        """A bound on the mean of 1 over the noisy count, which is clamped at 1."""
+        bound, limit = 2 / self.size, self.size / 2
+        while limit > 1:
+            # Counts below a limit, but above half of it.
+            bound += self.count_below(limit) * 2 / limit
+            limit /= 2
+        return min(bound + self.count_below(1.0), 1.0)
+
+    def count_above(self, limit: float) -> float:
+        """Return a bound on the probability that the noisy count is above a limit."""
+        assert self.quotient.count is not None
+        tilts = _tilts(self.quotient.count, float(1 / max(self.size, 1.0)))
+        logs = log_moment_of(self.quotient.count, tilts) + self.log_moment(tilts) - tilts * limit
+        return float(np.exp(min(logs.min(), 0.0)))
+
+    def mean_above(self, t: float) -> tuple[float, float]:
+        """Return a bound on `P(S + Z₁ > t (C + Z₂))`, and the tilt s of its exponential.
+
+        The bound is `E exp(s (S + Z₁ - t (C + Z₂)))`, for the best of several s.
+        """
+        return self._mean_beyond(t, 1.0)
+
+    def mean_below(self, t: float) -> tuple[float, float]:
+        """Return the same for `P(S + Z₁ < t (C + Z₂))`."""
+        return self._mean_beyond(t, -1.0)
+
+    def _mean_beyond(self, t: float, sign: float) -> tuple[float, float]:
+        total, count = self.quotient.total, self.quotient.count
+        assert count is not None
+        widest = max(total.scale, abs(t) * count.scale)
+        tilts = _tilts(Noise(total.kind, widest), 1 / max(self.largest_step(t), widest))
+        logs = log_moment_of(total, tilts) + log_moment_of(count, tilts * abs(t))
+        logs = logs + self.log_moment(sign * tilts, t)
+        best = int(np.argmin(logs))
+        return float(np.exp(min(logs[best], 0.0))), float(tilts[best])
+
+
+def _tilts(noise: Noise, smallest: float = 0.0) -> FloatArray:
+    """Return exponents to try in an exponential bound, all of which are sound."""
+    if noise.kind == "laplace":
+        # Close to 1 over the scale, too, where much noise against few records has its best bound.
+        tilts = 1 - np.geomspace(1e-6, 1, 80, endpoint=False)
+        tilts = np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts]) / noise.scale
+    else:
+        tilts = np.geomspace(1e-4, 1e2, 160) / noise.scale
+    return as_array(np.append(tilts, smallest) if 0 < smallest < tilts.max() else tilts)
+
+
+def log_moment_of(noise: Noise, tilts: FloatArray) -> FloatArray:
+    """Return the logarithm of `E exp(tilt Z)`; infinite where that is."""
+    y = tilts * noise.scale
+    if noise.kind == "gaussian":
+        return as_array(0.5 * y**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return as_array(np.where(y < 1, -np.log1p(-(np.minimum(y, 1.0) ** 2)), np.inf))

@@ -1,0 +1,5 @@
+"""Distributions of noise and of counts, divergences between them, intervals, inversion."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

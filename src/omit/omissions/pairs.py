@@ -1,0 +1,549 @@
+"""Any suppression at all, for one pair of databases, given by its distribution over subsets.
+
+For `D` and `D' = D + y` a suppression is two distributions: what is left of `D`, and what is left
+of `D'`. Three answers to what the pair loses under every (epsilon, delta)-DP mechanism:
+
+- `theorem_5_3` and `theorem_b_6` of the omitting-records paper, closed forms and upper bounds;
+- `exact`, the linear program over all mechanisms (`subset_program`), for small databases.
+
+A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
+
+Independent suppression of a pair of neighbouring databases: the exact loss.
+
+`S` deletes each record independently; the probabilities may depend on the whole database. For a
+pair `D`, `D' = D + y` let `o` and `o'` be a record's deletion probabilities under `D` and `D'`, and
+`o_y` that of the added record. Then the largest ratio of probabilities that any pure epsilon-DP
+mechanism can show is a product over the records, one Moebius function each (documentation, "The
+mixture bound"). It is exact if the mechanism can tell equal records apart, and an upper bound if
+it sees a multiset.
+
+A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
+
+Reading the distributions of a suppression over subsets from a JSON file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array, expm1_ratio, log_mix
+from omit._validate import shown
+from omit.errors import InvalidInput
+from omit.omissions.subset_program import Subset, SubsetProgram, in_order
+
+Assignment: TypeAlias = Mapping[Any, Any]
+
+_SUM_TOLERANCE = 1e-9
+# How many pairs of subsets are compared to find the nearest ones, in some seconds.
+_LARGEST_SEARCH = 1_000_000
+
+
+class PairLoss(NamedTuple):
+    """What one pair of databases loses, in both directions.
+
+    `presence` bounds the output on `D + y` by that on `D`, `absence` the other way round; each
+    has the delta of its own proof.
+    """
+
+    presence: float
+    presence_delta: float
+    absence: float
+    absence_delta: float
+
+    @property
+    def epsilon(self) -> float:
+        """The larger epsilon of the two directions."""
+        return max(self.presence, self.absence)
+
+    @property
+    def delta(self) -> float:
+        """The larger delta of the two directions."""
+        return max(self.presence_delta, self.absence_delta)
+
+    @classmethod
+    def by_shift_rule(
+        cls, presence: float, absence: float, epsilon: float, delta: float
+    ) -> PairLoss:
+        """Return the loss with the deltas that follow from the two pure epsilons.
+
+        Examples
+        --------
+        >>> PairLoss.by_shift_rule(1.5, 0.5, epsilon=1.0, delta=1e-6).delta
+        2.02626193949...e-06
+        """
+        if not delta:
+            return cls(presence, 0.0, absence, 0.0)
+        if epsilon == 0:
+            raise InvalidInput(
+                "Expected epsilon > 0 where delta > 0: for one pair of databases, delta is known "
+                "at a positive epsilon only."
+            )
+        deltas = delta * expm1_ratio([presence, absence], epsilon)
+        return cls(presence, float(deltas[0]), absence, float(deltas[1]))
+
+
+@dataclass(frozen=True)
+class SubsetPair:
+    """What a suppression leaves of `D`, and what it leaves of `D` with one record more.
+
+    Make it with `from_distributions`, which checks everything.
+
+    Examples
+    --------
+    >>> pair = SubsetPair.from_distributions(
+    ...     database="a",
+    ...     record="y",
+    ...     without={"": 0.5, "a": 0.5},
+    ...     with_record={"": 0.25, "a": 0.25, "y": 0.25, "ay": 0.25},
+    ... )
+    >>> round(pair.exact(1.0).epsilon, 9), round(pair.theorem_5_3(1.0).epsilon, 9)
+    (0.620114507, 0.620114507)
+    """
+
+    database: Subset
+    record: Hashable
+    without: Mapping[Subset, float]
+    with_record: Mapping[Subset, float]
+
+    @classmethod
+    def from_distributions(
+        cls,
+        database: Iterable[Hashable],
+        record: Hashable,
+        without: Mapping[Any, float],
+        with_record: Mapping[Any, float],
+    ) -> SubsetPair:
+        """Return the pair, with every subset brought into one order.
+
+        Parameters
+        ----------
+        database : iterable
+            The records of `D`. Equal records are allowed.
+        record : hashable
+            The record that `D'` has more.
+        without, with_record : mapping
+            For each possible output, as an iterable of records, its probability.
+
+        Raises
+        ------
+        InvalidInput
+            If a probability is not one, a distribution does not sum to 1, or an output is not a
+            part of its database.
+        """
+        smaller = in_order(database)
+        larger = in_order((*smaller, record))
+        return cls(
+            smaller,
+            record,
+            _distribution("without", without, smaller),
+            _distribution("with_record", with_record, larger),
+        )
+
+    def support_gap(self) -> Subset | None:
+        """Return a subset of `D` at which the support condition fails, or None if it holds.
+
+        The condition of Theorem 5.3: a subset `C` of `D` can be left of `D` exactly when `C` or
+        `C + y` can be left of `D'`.
+        """
+        possible, reachable = set(self.without), set(self._reachable())
+        gaps = sorted(possible ^ reachable, key=lambda subset: (len(subset), repr(subset)))
+        return gaps[0] if gaps else None
+
+    def theorem_5_3(self, epsilon: float, delta: float = 0.0) -> PairLoss:
+        """Return the bound of Theorem 5.3 (with the logarithm that its statement lacks).
+
+        Raises
+        ------
+        InvalidInput
+            If the support condition fails, or the added record is equal to one of `D`.
+        """
+        self._require_record_apart()
+        gap = self.support_gap()
+        if gap is not None:
+            raise InvalidInput(
+                "Theorem 5.3 needs the support condition, which fails at the subset "
+                f"{shown(list(gap))}; Theorem B.6 and the exact linear program do without it."
+            )
+        identity = {subset: subset for subset in self.without}
+        return self.theorem_b_6(epsilon, delta, identity, identity)
+
+    def theorem_b_6(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        from_without: Assignment | None = None,
+        from_with: Assignment | None = None,
+    ) -> PairLoss:
+        """Return the bound of Theorem B.6 for a choice of assignments.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            The guarantee of the mechanism.
+        from_without : mapping, optional
+            For every possible output `C` on `D`, a subset `C*` of `D` such that `C*` or `C* + y` is
+            possible on `D'`.
+        from_with : mapping, optional
+            For every such `C*`, a possible output on `D`.
+            Both default to the nearest subset, itself where possible.
+
+        Raises
+        ------
+        InvalidInput
+            If an assignment leaves its range, or the added record is equal to one of `D`.
+        """
+        epsilon, delta = _closed_form_epsilon(epsilon), _validate.delta(delta)
+        self._require_record_apart()
+        reachable = self._reachable()
+        forward = _assignment("from_without", from_without, self.without, reachable)
+        backward = _assignment("from_with", from_with, reachable, self.without)
+        steps = max(distance(*pair) for pairs in (forward, backward) for pair in pairs.items())
+        _closed_form_epsilon(epsilon, steps + 1)
+        growth = math.exp(epsilon)
+        # For each target: the weight pulled onto it, and the delta of pulling it there.
+        pulled: dict[Subset, float] = {}
+        absence_delta = presence_delta = 0.0
+        for subset, target in forward.items():
+            steps = distance(subset, target)
+            weight = self.without[subset]
+            pulled[target] = pulled.get(target, 0.0) + growth**steps * weight
+            absence_delta += _geometric_sum(growth, steps) * weight
+        absence = 0.0
+        for target, weight in pulled.items():
+            plain, added = reachable[target]
+            denominator = plain + added / growth
+            absence = max(absence, weight / denominator)
+            absence_delta += weight * (added / growth) / denominator
+        pulled = {}
+        for subset, target in backward.items():
+            plain, added = reachable[subset]
+            steps = distance(subset, target)
+            pulled[target] = pulled.get(target, 0.0) + growth**steps * (plain + growth * added)
+            presence_delta += _geometric_sum(growth, steps) * plain
+            presence_delta += _geometric_sum(growth, steps + 1) * added
+        presence = max(weight / self.without[target] for target, weight in pulled.items())
+        return PairLoss(
+            math.log(presence), delta * presence_delta, math.log(absence), delta * absence_delta
+        )
+
+    def exact(self, epsilon: float, delta: float = 0.0) -> PairLoss:
+        """Return the exact loss, over all pure epsilon-DP mechanisms, by linear programming.
+
+        To an absolute precision of 1e-6 and never too small: the value returned is proved, and
+        one within that precision attained. The deltas follow by the shift rule.
+
+        Raises
+        ------
+        InvalidInput
+            If the program would be too large, or epsilon too large to solve it reliably.
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        program = SubsetProgram.of(in_order((*self.database, self.record)), epsilon)
+        return PairLoss.by_shift_rule(
+            math.log(program.largest_ratio(self.with_record, self.without)),
+            math.log(program.largest_ratio(self.without, self.with_record)),
+            epsilon,
+            delta,
+        )
+
+    def exact_delta(self, epsilon: float, delta: float, epsilon_after: float) -> float:
+        """Return the smallest delta' such that the pair loses at most (epsilon_after, delta').
+
+        Over all (epsilon, delta)-DP mechanisms and both directions, by linear programming.
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        program = SubsetProgram.of(in_order((*self.database, self.record)), epsilon)
+        growth = math.exp(_closed_form_epsilon(epsilon_after))
+        return max(
+            program.largest_excess(self.with_record, self.without, growth, delta),
+            program.largest_excess(self.without, self.with_record, growth, delta),
+        )
+
+    def lower_bound(self, epsilon: float) -> float:
+        """Return the epsilon below which no bound for this pair can go (Proposition B.8).
+
+        It is that of Poisson sampling at the probability with which the added record is kept.
+        """
+        copies = self.database.count(self.record)
+        kept = sum(
+            weight
+            for subset, weight in self.with_record.items()
+            if subset.count(self.record) > copies
+        )
+        return float(log_mix(_validate.epsilon(epsilon), min(kept, 1.0)))
+
+    def _require_record_apart(self) -> None:
+        if self.record in self.database:
+            raise InvalidInput(
+                f"Theorems 5.3 and B.6 tell the added record {self.record!r} from the others; "
+                "give equal records different names, or use the exact linear program."
+            )
+
+    def _reachable(self) -> dict[Subset, tuple[float, float]]:
+        """Return each `C` of `D` such that `D'` leaves `C` or `C + y`, with both probabilities."""
+        found: dict[Subset, tuple[float, float]] = {}
+        for subset, weight in self.with_record.items():
+            if self.record in subset:
+                index = subset.index(self.record)
+                rest = subset[:index] + subset[index + 1 :]
+                found[rest] = (found.get(rest, (0.0, 0.0))[0], weight)
+            else:
+                found[subset] = (weight, found.get(subset, (0.0, 0.0))[1])
+        return found
+
+
+def _closed_form_epsilon(epsilon: float, steps: int = 1) -> float:
+    """Return an epsilon whose exponential exists, also for so many steps."""
+    if _validate.epsilon(epsilon) * steps > 700:
+        most = 700 / steps
+        raise InvalidInput(
+            f"Expected epsilon={epsilon:g} to be at most {most:g} for a closed form."
+        )
+    return epsilon
+
+
+def distance(first: Subset, second: Subset) -> int:
+    """Return the number of records to add and remove to get from one multiset to the other.
+
+    Examples
+    --------
+    >>> distance(("a", "a", "b"), ("a", "c"))
+    3
+    """
+    difference = Counter(first)
+    difference.subtract(Counter(second))
+    return sum(abs(count) for count in difference.values())
+
+
+def _distribution(name: str, given: Mapping[Any, float], whole: Subset) -> dict[Subset, float]:
+    """Return the possible outputs in one order, after all checks."""
+    available = Counter(whole)
+    distribution: dict[Subset, float] = {}
+    for kept, weight in given.items():
+        subset = in_order(kept)
+        probability = _validate.probability(f"{name}[{shown(list(subset))}]", weight)
+        if any(count > available[record] for record, count in Counter(subset).items()):
+            raise InvalidInput(
+                f"Expected {name}[{shown(list(subset))}] to be a part of {shown(list(whole))}."
+            )
+        if probability:
+            distribution[subset] = distribution.get(subset, 0.0) + probability
+    total = math.fsum(distribution.values())
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise InvalidInput(f"Expected the probabilities of {name} to sum to 1, got {total:.12g}.")
+    return {subset: weight / total for subset, weight in distribution.items()}
+
+
+def _assignment(
+    name: str, given: Assignment | None, domain: Iterable[Subset], image: Iterable[Subset]
+) -> dict[Subset, Subset]:
+    """Return a checked assignment, by default to the nearest subset of the image."""
+    targets = dict.fromkeys(image)
+    if given is None:
+        apart = [subset for subset in domain if subset not in targets]
+        if len(apart) * len(targets) > _LARGEST_SEARCH:
+            raise InvalidInput(
+                f"Expected {name} for {len(apart):,} subsets that are not possible on the other "
+                f"side: looking for the nearest of {len(targets):,} goes up to "
+                f"{_LARGEST_SEARCH:,} pairs."
+            )
+        nearest = {
+            subset: min(targets, key=lambda target: (distance(subset, target), repr(target)))
+            for subset in apart
+        }
+        return {subset: nearest.get(subset, subset) for subset in domain}
+    ordered = {in_order(subset): in_order(target) for subset, target in given.items()}
+    assigned: dict[Subset, Subset] = {}
+    for subset in domain:
+        if subset not in ordered:
+            raise InvalidInput(f"Expected {name} to say where {list(subset)} goes.")
+        if ordered[subset] not in targets:
+            raise InvalidInput(
+                f"Expected {name} to send {list(subset)} to a possible output, "
+                f"not to {list(ordered[subset])}."
+            )
+        assigned[subset] = ordered[subset]
+    return assigned
+
+
+def _geometric_sum(ratio: float, terms: int) -> float:
+    return math.fsum(ratio**power for power in range(terms))
+
+
+# Every further record doubles the number of subsets.
+_MOST_SUBSET_RECORDS = 16
+
+
+@dataclass(frozen=True)
+class IndependentPair:
+    """The deletion probabilities of a database and of its neighbour with one record more.
+
+    Parameters
+    ----------
+    before : sequence of float
+        For each record of `D`, the probability that it is deleted from `D`.
+    after : sequence of float
+        For the same records in the same order, the probability that it is deleted from `D + y`.
+    added : float
+        The probability that `y` is deleted from `D + y`.
+
+    Examples
+    --------
+    >>> pair = IndependentPair(before=[0.1] * 5, after=[0.1 + 0.1 / 6] * 5, added=0.1 + 0.5 / 6)
+    >>> round(pair.loss(1.0).epsilon, 4)
+    0.9976
+    """
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    added: float
+
+    def __post_init__(self) -> None:
+        before = _validate.probabilities("before", self.before)
+        after = _validate.probabilities("after", self.after)
+        if len(before) != len(after):
+            raise InvalidInput(
+                f"Expected as many probabilities before as after, got {len(before)} and "
+                f"{len(after)}."
+            )
+        object.__setattr__(self, "before", before)
+        object.__setattr__(self, "after", after)
+        object.__setattr__(self, "added", _validate.probability("added", self.added))
+
+    def loss(self, epsilon: float, delta: float = 0.0) -> PairLoss:
+        """Return the exact loss of this pair, over all (epsilon, delta)-DP mechanisms.
+
+        For delta = 0 it is attained; with delta the shift rule gives an upper bound.
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        o, o_after = as_array(self.before), as_array(self.after)
+        grows = o_after >= o
+        presence = _log_ratio(
+            epsilon, np.where(grows, o_after, 1 - o_after), np.where(grows, o, 1 - o)
+        )
+        absence = _log_ratio(
+            epsilon, np.where(grows, 1 - o, o), np.where(grows, 1 - o_after, o_after)
+        )
+        kept_presence = float(log_mix(epsilon, 1 - self.added))
+        kept_absence = float(_log_ratio(epsilon, as_array(1.0), as_array(self.added)))
+        return PairLoss.by_shift_rule(
+            kept_presence + float(presence.sum()),
+            kept_absence + float(absence.sum()),
+            epsilon,
+            delta,
+        )
+
+    def to_subsets(self, labels: Sequence[Hashable] | None = None) -> SubsetPair:
+        """Return the distributions over subsets, with the records named by `labels`.
+
+        Parameters
+        ----------
+        labels : sequence, optional
+            One for each record of `D`, then one for the added record. Equal labels are equal
+            records. By default all are different.
+
+        Raises
+        ------
+        InvalidInput
+            If the number of labels is wrong.
+        """
+        size = len(self.before)
+        if size > _MOST_SUBSET_RECORDS:
+            raise InvalidInput(
+                f"Expected at most {_MOST_SUBSET_RECORDS} records to list all subsets, got {size}."
+            )
+        labels = range(size + 1) if labels is None else labels
+        if len(labels) != size + 1:
+            raise InvalidInput(f"Expected {size + 1} labels, got {len(labels)}.")
+        return SubsetPair.from_distributions(
+            database=labels[:size],
+            record=labels[size],
+            without=_subset_probabilities(labels[:size], self.before),
+            with_record=_subset_probabilities(labels, (*self.after, self.added)),
+        )
+
+
+def _log_ratio(epsilon: float, upper: FloatArray, lower: FloatArray) -> FloatArray:
+    """Return `ln((1 + (E - 1) upper) / (1 + (E - 1) lower))` for `upper >= lower`."""
+    if epsilon > 30:
+        return log_mix(epsilon, upper) - log_mix(epsilon, lower)
+    t, s = np.exp(-epsilon), -np.expm1(-epsilon)
+    return as_array(np.log1p(s * (upper - lower) / (t + s * lower)))
+
+
+def _subset_probabilities(
+    labels: Sequence[Hashable], deletion: Sequence[float]
+) -> dict[tuple[Hashable, ...], float]:
+    """Return the distribution of what is left, by going through the records one by one."""
+    distribution: dict[tuple[Hashable, ...], float] = {(): 1.0}
+    for label, probability in zip(labels, deletion, strict=True):
+        longer: dict[tuple[Hashable, ...], float] = {}
+        for kept, weight in distribution.items():
+            for outcome, chance in ((kept, probability), ((*kept, label), 1 - probability)):
+                longer[outcome] = longer.get(outcome, 0.0) + weight * chance
+        distribution = longer
+    return distribution
+
+
+# Some tens of thousands of subsets; a device without end stops here, too.
+_LARGEST_FILE = 20_000_000
+_MOST_SUBSETS = 32_768
+
+
+def read_subset_pair(file: Path) -> SubsetPair:
+    """Return the pair described by a file.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read or does not have the expected form.
+    """
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
+    if len(text) > _LARGEST_FILE:
+        raise InvalidInput(f"Expected {file} to have at most {_LARGEST_FILE:,} bytes.")
+    try:
+        content = json.loads(text.decode("utf-8"))
+    except RecursionError as error:
+        raise InvalidInput(f"Expected {file} to be JSON, and it is nested too deeply.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"Expected {file} to be JSON in UTF-8.") from error
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"Expected {file} to be JSON in UTF-8: {error}.") from error
+    except ValueError as error:  # whole numbers of more digits than Python reads
+        raise InvalidInput(f"Expected {file} to have no number of thousands of digits.") from error
+    try:
+        return SubsetPair.from_distributions(
+            database=content["database"],
+            record=content["record"],
+            without=_read_distribution(content["without"]),
+            with_record=_read_distribution(content["with_record"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidInput(
+            f"Expected {file} to hold database, record, without and with_record, the latter two "
+            "as lists of {kept, probability}, with numbers or texts as records."
+        ) from error
+
+
+def _read_distribution(rows: list[dict[str, Any]]) -> dict[tuple[Hashable, ...], float]:
+    if len(rows) > _MOST_SUBSETS:
+        raise InvalidInput(f"Expected at most {_MOST_SUBSETS:,} subsets, got {len(rows):,}.")
+    distribution: dict[tuple[Hashable, ...], float] = {}
+    for row in rows:
+        kept = tuple(row["kept"])
+        probability = _validate.probability("probability", row["probability"])
+        distribution[kept] = distribution.get(kept, 0.0) + probability
+    return distribution

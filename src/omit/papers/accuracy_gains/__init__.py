@@ -1,0 +1,1 @@
+"""Accuracy gains from sampling: Hu, Drechsler and Kim."""

@@ -1,0 +1,294 @@
+"""Repeat the computer-assisted step in the proof of Theorem 5.4 (outlier-score suppression).
+
+The proof of the omitting-records paper bounds the ratio between neighbouring databases by two
+suprema and states their values after a numerical search (Remarks B.22 and B.24). Three claims rest
+on that search. Each is checked here, cell by cell of a grid of `(epsilon, m, M)`, in logarithms:
+
+1. Formula B.8, the supremum when a record is removed, equals the maxima over p of l1 and l2.
+2. The supremum over N when a record is added, together with a second term, equals its limit l3,
+   together with that term (Theorem B.23).
+3. That second term, `-ln(e^-eps + (1 - e^-eps) m) + 1 - m/M`, is at most the largest of l1, l2, l3.
+
+What is searched, and how, stands in `theorem_5_4_candidates` and `theorem_5_4_search`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omit import _validate
+from omit._numeric import FloatArray, as_array
+from omit.errors import InvalidInput
+from omit.omissions.outlier_bounds import published_terms
+from omit.papers.omitting_records.theorem_5_4_search import (
+    LARGEST_DATABASE,
+    largest_when_adding,
+    largest_when_removing,
+)
+
+Cell: TypeAlias = tuple[float, float, float]
+Terms: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+Hypothesis: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike], Terms]
+
+EPSILONS: tuple[float, ...] = (
+    *(i / 100 for i in range(201)),
+    *(i / 10 for i in range(21, 101)),
+    *(float(i) for i in range(11, 101)),
+)
+"""The 371 epsilons of Remarks B.22 and B.24."""
+
+# Few enough that an interruption waits about a second for the slices under way.
+_PAIRS_PER_SLICE = 8
+# Half a million pairs; ten times the paper's in either direction.
+_MOST_PARTS = 1_000
+_MOST_WORKERS = 256
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How far the values found and the values claimed lie apart, over some cells.
+
+    Attributes
+    ----------
+    above
+        The largest of `found - claimed`: positive means that the claim fails, up to rounding.
+    below
+        The largest of `claimed - found`: how far the claim may be from being attained.
+    where_above, where_below
+        The `(epsilon, m, M)` of these cells.
+    cells
+        The number of cells compared.
+    """
+
+    above: float
+    below: float
+    where_above: Cell
+    where_below: Cell
+    cells: int
+
+    def __or__(self, other: Disagreement) -> Disagreement:
+        """Return the disagreement over the cells of both, whichever is named first."""
+        highest = max(self, other, key=lambda each: (each.above, _earlier(each.where_above)))
+        lowest = max(self, other, key=lambda each: (each.below, _earlier(each.where_below)))
+        return Disagreement(
+            highest.above,
+            lowest.below,
+            highest.where_above,
+            lowest.where_below,
+            self.cells + other.cells,
+        )
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The three claims of the numerical step, each with its disagreement.
+
+    Attributes
+    ----------
+    removing
+        Formula B.8 against the maxima over p of l1 and l2 (Remark B.22).
+    adding
+        The supremum over N against l3, both joined with the second term (Remark B.24).
+    superfluous
+        The largest of l1, l2, l3 and the second term against the largest of l1, l2, l3.
+    """
+
+    removing: Disagreement
+    adding: Disagreement
+    superfluous: Disagreement
+
+    @property
+    def cells(self) -> int:
+        """The number of `(epsilon, m, M)` that were checked."""
+        return self.removing.cells
+
+    def __or__(self, other: Verification) -> Verification:
+        """Return the verification over the cells of both."""
+        return Verification(
+            self.removing | other.removing,
+            self.adding | other.adding,
+            self.superfluous | other.superfluous,
+        )
+
+
+def _earlier(cell: Cell) -> Cell:
+    """Return what is the larger, the earlier a cell is in the grid: of equals the first counts."""
+    epsilon, m, M = cell
+    return -m, -M, -epsilon
+
+
+def grid(step: float = 0.01) -> tuple[FloatArray, FloatArray]:
+    """Return all `m <= M` that are multiples of `step` strictly between 0 and 1.
+
+    Raises
+    ------
+    InvalidInput
+        If `step` is not one over a whole number from 2 to 1,000.
+
+    Examples
+    --------
+    >>> grid(1 / 3)
+    (array([0.33333333, 0.33333333, 0.66666667]), array([0.33333333, 0.66666667, 0.66666667]))
+    """
+    step = _validate.finite("step", step)
+    parts = round(1 / step) if step > 0.5 / _MOST_PARTS else 0
+    if not 2 <= parts <= _MOST_PARTS or not math.isclose(parts * step, 1):
+        raise InvalidInput(
+            f"Expected step={step:g} to be one over a whole number from 2 to {_MOST_PARTS:,}, such "
+            "as 0.01."
+        )
+    first, second = np.triu_indices(parts - 1)
+    return (first + 1) / parts, (second + 1) / parts
+
+
+def check(
+    epsilon: ArrayLike,
+    m: ArrayLike,
+    M: ArrayLike,
+    *,
+    largest_database: float = LARGEST_DATABASE,
+    hypothesis: Hypothesis = published_terms,
+) -> Verification:
+    """Return the verification for every epsilon with every pair of `m` and `M`.
+
+    Parameters
+    ----------
+    epsilon
+        One or more privacy parameters.
+    m, M
+        Pairs of outlier-score parameters, of equal length.
+    largest_database
+        The largest N to try; `math.inf` includes the limit.
+    hypothesis
+        The claimed terms: the maxima over p of l1 and l2, and l3.
+
+    Examples
+    --------
+    >>> found = check([0.0, 0.5, 1.0], [0.2, 0.5], [0.4, 0.6])
+    >>> found.cells, found.removing.above < 1e-9, found.removing.below < 2e-7
+    (6, True, True)
+    """
+    epsilons = np.atleast_1d(as_array(epsilon))
+    low, high = np.atleast_1d(as_array(m)), np.atleast_1d(as_array(M))
+    pairs = list(zip(low.tolist(), high.tolist(), strict=True))
+    removing = np.array(
+        [
+            largest_when_removing(epsilons, *pair, largest_database=largest_database)
+            for pair in pairs
+        ]
+    )
+    adding = np.array(
+        [largest_when_adding(epsilons, *pair, largest_database=largest_database) for pair in pairs]
+    )
+    low, high = low[:, np.newaxis], high[:, np.newaxis]
+    l1, l2, l3 = hypothesis(epsilons, low, high)
+    second = -np.log1p(np.expm1(-epsilons) * (1 - low)) + (high - low) / high
+    published = np.maximum(np.maximum(l1, l2), l3)
+    cells = (epsilons, low, high)
+    return Verification(
+        _compare(removing, np.maximum(l1, l2), cells),
+        _compare(np.maximum(adding, second), np.maximum(l3, second), cells),
+        _compare(np.maximum(published, second), published, cells),
+    )
+
+
+def slices(
+    epsilons: ArrayLike = EPSILONS,
+    step: float = 0.01,
+    *,
+    workers: int = 2,
+    largest_database: float = LARGEST_DATABASE,
+    hypothesis: Hypothesis = published_terms,
+) -> Generator[Verification, None, None]:
+    """Yield the verification of a few pairs `(m, M)` at a time, in the order they finish.
+
+    Join them with `|`; there are `len(epsilons) * grid(step)[0].size` cells in all. Leaving the
+    loop early, by `break` or by an interruption, cancels what has not begun; what was joined until
+    then is the verification of those cells.
+
+    Parameters
+    ----------
+    epsilons
+        The privacy parameters to check with every pair.
+    step
+        The distance between neighbouring values of `m` and `M`.
+    workers
+        The number of threads.
+    largest_database, hypothesis
+        As in `check`.
+    """
+    workers = _validate.positive_integer("workers", workers, most=_MOST_WORKERS)
+    m, M = grid(step)
+    executor = ThreadPoolExecutor(workers)
+    try:
+        running = [
+            executor.submit(
+                check,
+                epsilons,
+                m[start : start + _PAIRS_PER_SLICE],
+                M[start : start + _PAIRS_PER_SLICE],
+                largest_database=largest_database,
+                hypothesis=hypothesis,
+            )
+            for start in range(0, m.size, _PAIRS_PER_SLICE)
+        ]
+        for finished in as_completed(running):
+            yield finished.result()
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def verify(
+    epsilons: ArrayLike = EPSILONS,
+    step: float = 0.01,
+    *,
+    workers: int = 2,
+    largest_database: float = LARGEST_DATABASE,
+    hypothesis: Hypothesis = published_terms,
+) -> Verification:
+    """Return the verification of the whole grid; parameters are those of `slices`.
+
+    Examples
+    --------
+    >>> found = verify([0.5, 2.0], step=0.2)
+    >>> found.cells, found.removing.above < 1e-9, found.superfluous.above
+    (20, True, 0.0)
+    """
+    parts = slices(
+        epsilons,
+        step,
+        workers=workers,
+        largest_database=largest_database,
+        hypothesis=hypothesis,
+    )
+    return reduce(or_, parts)
+
+
+def _compare(
+    found: FloatArray, claimed: FloatArray, cells: tuple[FloatArray, FloatArray, FloatArray]
+) -> Disagreement:
+    """Return the disagreement of two arrays over the broadcast cells."""
+    excess, shortfall = found - claimed, claimed - found
+    if not np.isfinite(excess).all():
+        raise ArithmeticError("A value of the verification is not a finite number.")
+    epsilon, m, M = np.broadcast_arrays(*cells)
+
+    def cell(index: np.intp) -> Cell:
+        return float(epsilon.flat[index]), float(m.flat[index]), float(M.flat[index])
+
+    return Disagreement(
+        float(excess.max()),
+        float(shortfall.max()),
+        cell(excess.argmax()),
+        cell(shortfall.argmax()),
+        excess.size,
+    )

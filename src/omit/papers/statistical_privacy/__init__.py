@@ -1,0 +1,1 @@
+"""Parallel composition for statistical privacy: Breutigam and Reischuk."""

@@ -1,0 +1,296 @@
+"""What every command returns: a result that presents itself.
+
+A result states its `verdict`, its `notes`, its `tables` and its `figures`; everything else is
+inherited. Tables hold numbers, never texts made of numbers. A field says how its numbers are shown,
+and one renderer for every form (text, terminal, HTML, LaTeX, data frame, JSON) does the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from omit import _validate
+from omit._text import nearest
+from omit._version import __version__
+from omit.errors import InvalidInput
+from omit.report.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from rich.table import Table as RichTable
+
+Drawing: TypeAlias = "Callable[[Axes], None]"
+
+CURATOR = "Computed from confidential data and not private: for the curator's eyes only."
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of a table: what heads it, what programs call it, and how its values are shown.
+
+    `numeric` fields are aligned at the right; None is shown as nothing.
+    """
+
+    heading: str
+    key: str
+    show: Callable[[Any], str] = str
+    numeric: bool = False
+
+    def shown(self, value: Any) -> str:
+        """Return a value as people read it."""
+        return "" if value is None else self.show(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of values under fields; the name is for programs, the title for people.
+
+    Examples
+    --------
+    >>> fields = (Field("ε", "epsilon", "{:.2f}".format, numeric=True), Field("of", "source"))
+    >>> table = Table("losses", "Losses", fields, ((0.5, "a"), (None, "b & c")))
+    >>> print(table.as_text())
+    Losses
+       ε  of
+    0.50  a
+          b & c
+    >>> table.records()[0]
+    {'epsilon': 0.5, 'source': 'a'}
+    """
+
+    name: str
+    title: str
+    fields: tuple[Field, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one dictionary for every row."""
+        keys = [field.key for field in self.fields]
+        return [dict(zip(keys, row, strict=True)) for row in self.rows]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows as people read them."""
+        return [
+            tuple(field.shown(value) for field, value in zip(self.fields, row, strict=True))
+            for row in self.rows
+        ]
+
+    def headings(self) -> tuple[str, ...]:
+        """Return what heads the fields."""
+        return tuple(field.heading for field in self.fields)
+
+    def classes(self) -> tuple[str, ...]:
+        """Return how a page shows the fields."""
+        return tuple("number" if field.numeric else "" for field in self.fields)
+
+    def as_text(self) -> str:
+        """Return the table as plain text."""
+        lines = [self.headings(), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = [
+            "  ".join(
+                text.rjust(width) if field.numeric else text.ljust(width)
+                for text, width, field in zip(line, widths, self.fields, strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.title, *aligned] if self.title else aligned)
+
+    def as_rich(self) -> RichTable:
+        """Return the table for a terminal."""
+        from rich.table import Table as RichTable
+
+        table = RichTable(
+            title=self.title or None, title_justify="left", title_style="bold", box=None
+        )
+        for field in self.fields:
+            justify = "right" if field.numeric else "left"
+            table.add_column(field.heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # a literal
+        for cells in self.cells():
+            table.add_row(*cells)
+        return table
+
+    def as_latex(self, keys: Sequence[str] | None = None) -> str:
+        """Return the table, or the fields with these keys, in LaTeX with booktabs.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no field with one of the keys.
+        """
+        known = {field.key: number for number, field in enumerate(self.fields)}
+        chosen = list(known) if keys is None else _validate.texts("columns", keys)
+        for key in chosen:
+            if key not in known:
+                raise InvalidInput(f"There is no column {key!r}; {nearest(key, known)}.")
+        numbers = [known[key] for key in chosen]
+        layout = "".join("r" if self.fields[number].numeric else "l" for number in numbers)
+        lines = [self.headings(), *self.cells()]
+        rows = [" & ".join(_latex(line[number]) for number in numbers) + r" \\" for line in lines]
+        body = [rows[0], r"\midrule", *rows[1:]]
+        begin, end = rf"\begin{{tabular}}{{{layout}}}", r"\end{tabular}"
+        return "\n".join([begin, r"\toprule", *body, r"\bottomrule", end])
+
+
+_LATEX = {
+    **{letter: rf"\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "ε": r"$\varepsilon$",
+    "δ": r"$\delta$",
+    "α": r"$\alpha$",
+    "σ": r"$\sigma$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "−": "$-$",
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+class Result(ABC):
+    """What a command returns. A subclass describes its numbers; the forms are inherited.
+
+    `caution` is the warning that goes with numbers computed from confidential data.
+    """
+
+    command: ClassVar[str]
+    caution: ClassVar[str | None] = CURATOR
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """One sentence that follows from the numbers."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said with the numbers."""
+        return ()
+
+    @property
+    def title(self) -> str:
+        """The heading of a page with this result."""
+        return f"omit {self.command}"
+
+    @abstractmethod
+    def tables(self) -> Sequence[Table]:
+        """Return the numbers; the first table is the data frame and the one in LaTeX."""
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return what can be drawn on axes, by name; the first is what `plot` draws."""
+        return {}
+
+    def summary(self) -> str:
+        """Return the tables, the verdict and the notes as plain text."""
+        caution = [self.caution] if self.caution else []
+        texts = [table.as_text() for table in self.tables()]
+        return "\n".join([*texts, "", self.verdict, *self.notes, *caution])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the first table as a data frame."""
+        import pandas as pd
+
+        table = self.tables()[0]
+        return pd.DataFrame(table.records(), columns=[field.key for field in table.fields])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON holds it; what is infinite is None."""
+        tables = {table.name: table.records() for table in self.tables()}
+        content = {**tables, "verdict": self.verdict, "notes": list(self.notes)}
+        return {key: plain(value) for key, value in content.items()}
+
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """Return the first table, or some of its columns by their keys, in LaTeX."""
+        return self.tables()[0].as_latex(columns)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the first figure, on axes of its own unless some are given, and return the axes.
+
+        Raises
+        ------
+        InvalidInput
+            If this result has no figure.
+        """
+        drawings = self.figures()
+        if not drawings:
+            raise InvalidInput(f"A result of {self.command} has no figure; print it instead.")
+        return draw(next(iter(drawings.values())), ax)
+
+    def _repr_html_(self) -> str:
+        from omit.report.page import render
+
+        return render("result.html", result=self, tables=self.tables())
+
+    def write_report(self, path: Path | str) -> Path:
+        """Write a page of HTML that needs no other file, and return where it is.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written; what was there before stays.
+        """
+        from omit.report.page import result_page
+
+        output = Path(path)
+        page = result_page(self)
+        write_whole(output, lambda file: file.write_text(page, encoding="utf-8"))
+        return output
+
+
+def draw(drawing: Drawing, ax: Axes | None = None) -> Axes:
+    """Draw on axes, or on new ones that show themselves in a notebook."""
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        from omit.report.page import svg
+
+        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        ax = figure.subplots()
+        # Notebooks look for this method; pyplot, which they know otherwise, keeps every figure.
+        ax._repr_svg_ = lambda: svg(figure)  # type: ignore[attr-defined]
+    drawing(ax)
+    return ax
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it: no infinite numbers, no arrays, no tuples.
+
+    Examples
+    --------
+    >>> plain({"a": (1.0, math.inf), "b": [None, "x"]})
+    {'a': [1.0, None], 'b': [None, 'x']}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        return plain(value.tolist())
+    return value
+
+
+def envelope(result: Result, parameters: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+    """Return the one object that every command prints for programs."""
+    return {
+        "command": result.command,
+        "version": __version__,
+        "parameters": plain(parameters),
+        "seed": seed,
+        "result": plain(result.to_json()),
+    }

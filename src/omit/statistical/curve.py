@@ -1,0 +1,329 @@
+"""What is promised against an adversary who does not know the data, and a curve of such promises.
+
+(epsilon, delta)-statistical privacy compares the same answer for two values `v`, `w` of one entry,
+with all other entries *random*: `P[answer in S | entry = v] <= e^epsilon P[answer in S | entry = w]
++ delta` for every set `S` and all pairs of values. Differential privacy asks for the same with all
+other entries *fixed*, whatever they are. The two kinds of promise have the same letters and nothing
+else in common: a count without any noise can be statistically private and is never differentially
+private. So `StatisticalGuarantee` is a type of its own. It carries what the adversary is assumed to
+know, promises nothing if that is wrong, does not compose, and is refused wherever a `Guarantee` is
+asked for.
+
+Privacy curves as a picture: delta over epsilon, on a logarithmic axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_UP
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omit import _validate
+from omit._numeric import SMALLEST_POSITIVE, FloatArray
+from omit._text import show_number
+from omit.errors import InvalidInput
+from omit.guarantee import NoGuarantee
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+Method: TypeAlias = Literal["exact", "upper bound", "simulated", "as printed"]
+Pair: TypeAlias = tuple[Any, Any]
+
+# A curve is called exact if its bounds are no further apart, relative to delta.
+PRECISION = 1e-6
+_FEW_DIGITS = 1e-300
+
+
+@dataclass(frozen=True)
+class StatisticalGuarantee:
+    """(epsilon, delta)-statistical privacy, and the assumption it rests on.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [0, inf).
+    delta : float
+        In [0, 1).
+    assumption : str
+        What the adversary knows and does not know, in words.
+
+    Examples
+    --------
+    >>> print(StatisticalGuarantee(0.1, 0.01, "100 independent entries, probability 0.5"))
+    (0.1, 0.01)-statistical privacy, assuming: 100 independent entries, probability 0.5
+    """
+
+    epsilon: float
+    delta: float
+    assumption: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
+        object.__setattr__(self, "delta", _validate.delta(self.delta))
+        if not isinstance(self.assumption, str) or not self.assumption.strip():
+            raise InvalidInput("Expected the assumption that a statistical guarantee rests on.")
+
+    def __str__(self) -> str:
+        pair = f"({show_number(self.epsilon, ROUND_UP)}, {show_number(self.delta, ROUND_UP)})"
+        return f"{pair}-statistical privacy, assuming: {self.assumption}"
+
+    def implies(self, other: StatisticalGuarantee) -> bool:
+        """Tell whether this promise contains the other one, under the same assumption.
+
+        Raises
+        ------
+        InvalidInput
+            If the other is not a statistical guarantee, or rests on another assumption.
+
+        Examples
+        --------
+        >>> weak = StatisticalGuarantee(0.2, 0.01, "fair coins")
+        >>> StatisticalGuarantee(0.1, 0.01, "fair coins").implies(weak)
+        True
+        """
+        if not isinstance(other, StatisticalGuarantee):
+            raise InvalidInput(
+                f"Statistical privacy can only be compared with statistical privacy, got {other!r}."
+            )
+        if self.assumption != other.assumption:
+            raise InvalidInput(
+                "Cannot compare statistical guarantees that rest on different assumptions: "
+                f"{self.assumption!r} and {other.assumption!r}."
+            )
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyCurve:
+    """The smallest known delta for every epsilon, with the method that found it.
+
+    Attributes
+    ----------
+    epsilon : array
+        Ascending.
+    delta : array
+        Never below the truth (a simulation: with the stated confidence), and falling. Zero is
+        zero: what is too small for a float is the smallest positive one.
+    lower : array
+        Never above the truth; within a millionth of `delta` if exact, and otherwise a statement of
+        how close the bound is. A simulation estimates a bound, and [lower, delta] is an interval
+        for that bound.
+    pairs : tuple of (v, w)
+        For every epsilon the pair of values that is easiest to tell apart, `v` against `w`; empty
+        where a bound does not say.
+    directions : mapping
+        Delta by name of the direction, where there are two of interest.
+    method : {"exact", "upper bound", "simulated", "as printed"}
+        How it was found; a formula as printed in the paper need not bound anything.
+    assumption : str
+        What the adversary is assumed to know.
+    confidence : float or None
+        Of the interval [lower, delta] of a simulation, for each epsilon by itself.
+    """
+
+    epsilon: FloatArray
+    delta: FloatArray
+    lower: FloatArray
+    pairs: tuple[Pair, ...]
+    method: Method
+    assumption: str
+    directions: Mapping[str, FloatArray] = field(default_factory=dict)
+    confidence: float | None = None
+
+    def guarantee(self, epsilon: float) -> StatisticalGuarantee | NoGuarantee:
+        """Return the promise at an epsilon: that of the largest epsilon computed below it.
+
+        Raises
+        ------
+        InvalidInput
+            If the curve was simulated, or is a formula as printed, which promise nothing, or if it
+            begins above `epsilon`.
+        """
+        epsilon = _validate.epsilon(epsilon)
+        if self.method == "simulated":
+            raise InvalidInput(
+                "A simulated curve promises nothing; use an exact curve or an upper bound."
+            )
+        if self.method == "as printed":
+            raise InvalidInput(
+                "A formula as printed in the paper is not a bound and promises nothing; use the "
+                "corrected one."
+            )
+        index = int(np.searchsorted(self.epsilon, epsilon, side="right")) - 1
+        if index < 0:
+            raise InvalidInput(
+                f"Expected epsilon={epsilon:g} to be at least {self.epsilon[0]:g}, where the "
+                "curve begins."
+            )
+        delta = max(float(self.delta[index]), SMALLEST_POSITIVE)
+        if delta >= 1:
+            return NoGuarantee(f"delta is 1 at epsilon = {epsilon:g}: {self.assumption}.")
+        return StatisticalGuarantee(epsilon, delta, self.assumption)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the curve as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "epsilon": self.epsilon,
+                "delta": self.delta,
+                "delta_lower": self.lower,
+                **({"v": [v for v, _ in self.pairs]} if self.pairs else {}),
+                **({"w": [w for _, w in self.pairs]} if self.pairs else {}),
+                **{f"delta {name}": values for name, values in self.directions.items()},
+            }
+        )
+
+
+def agree(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Tell where bounds are so close that either may be called exact.
+
+    Floats below 1e-300 have no digits left for it, so there any upper bound will do.
+
+    Examples
+    --------
+    >>> agree(np.array([0.1, 0.1, 0.0]), np.array([0.1, 0.1001, 5e-324]))
+    array([ True, False,  True])
+    """
+    return (high - low <= PRECISION * high) | (high <= _FEW_DIGITS)
+
+
+def bounded_curve(
+    epsilon: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    assumption: str,
+    *,
+    pairs: tuple[Pair, ...] = (),
+    directions: Mapping[str, FloatArray] | None = None,
+    only_a_bound: bool = False,
+) -> PrivacyCurve:
+    """Return the curve between proven bounds, called exact only where they agree.
+
+    The truth falls with epsilon. So what bounds it at one epsilon bounds it at every larger one,
+    and bounds that grow with epsilon, as errors multiplied by `e^epsilon` do, never show.
+
+    Examples
+    --------
+    >>> curve = bounded_curve(np.array([0.0, 9.0]), np.zeros(2), np.array([0.1, 1.0]), "none")
+    >>> curve.delta, curve.method
+    (array([0.1, 0.1]), 'upper bound')
+    """
+    delta = _falling(high)
+    lower = np.minimum(np.maximum.accumulate(np.maximum(low, 0.0)[::-1])[::-1], delta)
+    exact = not only_a_bound and bool(agree(lower, delta).all())
+    return PrivacyCurve(
+        epsilon,
+        delta,
+        lower,
+        pairs,
+        "exact" if exact else "upper bound",
+        assumption,
+        {name: np.minimum(_falling(each), delta) for name, each in (directions or {}).items()},
+    )
+
+
+def _falling(high: FloatArray) -> FloatArray:
+    return np.minimum.accumulate(np.minimum(high, 1.0))
+
+
+def two_directions(
+    epsilon: FloatArray,
+    more: tuple[FloatArray, FloatArray],
+    less: tuple[FloatArray, FloatArray],
+    assumption: str,
+    *,
+    pairs: tuple[Pair, Pair] = ((1.0, 0.0), (0.0, 1.0)),
+    only_a_bound: bool = False,
+) -> PrivacyCurve:
+    """Return the curve of two directions, from bounds on either: the larger one."""
+    names = [f"{v:.15g} against {w:.15g}" for v, w in pairs]
+    return bounded_curve(
+        epsilon,
+        np.maximum(more[0], less[0]),
+        np.maximum(more[1], less[1]),
+        assumption,
+        pairs=tuple(pairs[0] if first else pairs[1] for first in more[1] >= less[1]),
+        directions={names[0]: more[1], names[1]: less[1]},
+        only_a_bound=only_a_bound,
+    )
+
+
+def ascending_epsilons(values: object) -> FloatArray:
+    """Return the epsilons of a curve as an ascending array.
+
+    Raises
+    ------
+    InvalidInput
+        If there are none, or one is negative or not finite.
+    """
+    array = np.unique(np.atleast_1d(_validate.epsilons(values)))  # type: ignore[arg-type]  # anything: refused there
+    if not len(array):
+        raise InvalidInput("Expected at least one epsilon.")
+    return array
+
+
+def default_epsilons(count: int, spread: float) -> FloatArray:
+    """Return epsilons from 0 to where a curve of `count` entries has long fallen.
+
+    One entry moves the answer by about `1 / spread` of a standard deviation, and the curve falls
+    within a few such steps.
+    """
+    largest = min(8.0 / max(spread, 1e-9), 20.0) if math.isfinite(spread) else 1.0
+    return np.linspace(0.0, largest, count)
+
+
+# Told apart in grey by their dashes.
+STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+COLOURS = ("#08306b", "#b30000", "#238b45", "#6a51a3", "#525252", "#d94801")
+
+
+def draw_curves(axes: Axes, curves: Mapping[str, PrivacyCurve], *, logarithmic: bool) -> None:
+    """Draw curves with a legend; the interval of a simulated one is shaded."""
+    for place, (name, curve) in enumerate(curves.items()):
+        shown = np.where(curve.delta > 0, curve.delta, np.nan)
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(
+            curve.epsilon,
+            shown,
+            color=colour,
+            linestyle=STYLES[place % len(STYLES)],
+            linewidth=1.8,
+            label=name,
+        )
+        if curve.method == "simulated":
+            axes.fill_between(curve.epsilon, curve.lower, shown, color=colour, alpha=0.2)
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ")
+    axes.grid(color="0.9")
+    axes.legend(frameon=False, fontsize=9)
+
+
+def curve_figure(title: str, curves: Mapping[str, PrivacyCurve]) -> Figure:
+    """Return a figure with the curves, delta plain on the left and logarithmic on the right."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    draw_curves(left, curves, logarithmic=False)
+    left.set_ylim(bottom=0)
+    draw_curves(right, curves, logarithmic=True)
+    smallest = min(
+        (float(c.delta[c.delta > 0].min()) for c in curves.values() if (c.delta > 0).any()),
+        default=1e-3,
+    )
+    right.set_ylim(bottom=max(smallest * 0.5, 1e-300), top=1.5)
+    figure.suptitle(title, fontsize=12)
+    return figure

@@ -1,1 +1,0 @@
-"""What a protected statistic is worth after records are left out: where both sides meet."""

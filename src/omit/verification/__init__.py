@@ -1,1 +1,0 @@
-"""Checks of the theorems by independent computation, as a feature for users."""

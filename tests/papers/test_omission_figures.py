@@ -1,0 +1,110 @@
+"""The figures of the omitting-records paper say no more than their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure as Drawing
+
+from omit.papers.omitting_records.cells import EPSILONS, FIGURES, PROBABILITIES, Subject
+from omit.papers.omitting_records.claims import judged
+from omit.papers.omitting_records.figures import exhibits, paper_figure
+
+AGE_MODE = Subject("adult", "age", "mode, Laplace")
+
+
+def errors_of_mode(errors: dict[tuple[float, float], float], plain: float) -> pd.DataFrame:
+    """Return the judged table of one mode under both bounds, with exact errors."""
+    line: dict[str, object] = {"data": "adult", "column": "age", "mechanism": AGE_MODE.mechanism}
+    line |= {"runs": 2000, "method": "exact", "exact": True, "kept": 0.5, "noise_reduction": True}
+    line |= {"base_epsilon": 1.0, "base_delta": 0.0, "rate": None, "m": None, "M": None}
+    line |= {"bound": None}
+    lines = []
+    for epsilon in EPSILONS:
+        lines.append(line | {"epsilon": epsilon, "kind": "none"} | interval(plain))
+        for (m, M), error in errors.items():
+            for bound in ("mixture", "published"):
+                place = {"epsilon": epsilon, "kind": "outlier-score", "m": m, "M": M}
+                lines.append(line | place | {"bound": bound} | interval(error))
+        for rate in (0.25, 0.75):
+            place = {"epsilon": epsilon, "kind": "poisson", "rate": rate}
+            lines.append(line | place | interval(plain))
+    return pd.DataFrame(lines)
+
+
+def interval(error: float) -> dict[str, float]:
+    return {"error": error, "low": error * (1 - 1e-6), "high": error * (1 + 1e-6)}
+
+
+def suppression(errors: dict[tuple[float, float], float], plain: float) -> Drawing:
+    (figure,) = (
+        each
+        for each in FIGURES.values()
+        if each.kind == "suppression" and each.noise_reduction and each.subjects == (AGE_MODE,)
+    )
+    return paper_figure(figure, judged(errors_of_mode(errors, plain)))
+
+
+def test_an_undecided_gain_has_no_colour_and_a_grey_number() -> None:
+    drawing = suppression({(0.1, 0.2): 1e-14, (0.1, 0.3): 1e-14 + 1e-22}, plain=1e-14 + 1e-21)
+    axes = drawing.axes[0]
+    assert not np.ma.asarray(axes.images[0].get_array()).any()
+    numbers = [each for each in axes.texts if each.get_text()]
+    assert {(each.get_text(), each.get_color()) for each in numbers} == {("0", "0.55")}
+
+
+def test_a_decided_gain_is_coloured_by_its_sign_and_size() -> None:
+    drawing = suppression({(0.1, 0.2): 0.2, (0.1, 0.3): 0.5, (0.1, 0.4): 0.05}, plain=0.1)
+    axes = drawing.axes[0]
+    shown: np.ma.MaskedArray[Any, Any] = np.ma.asarray(axes.images[0].get_array())
+    place = {probability: i for i, probability in enumerate(PROBABILITIES)}
+    drawn = [shown[place[M], place[0.1]] for M in (0.2, 0.3, 0.4)]
+    assert drawn[1] == -1.0
+    assert -1 < drawn[0] < 0 < drawn[2] < 1
+    assert {each.get_color() for each in axes.texts} == {"black"}
+
+
+def test_an_error_too_small_to_be_seen_is_written() -> None:
+    (figure,) = (
+        each
+        for each in FIGURES.values()
+        if each.kind == "sampling" and each.subjects[0] == AGE_MODE
+    )
+    rows = errors_of_mode({}, plain=3e-9)
+    whole = pd.concat([rows.assign(mechanism=each.mechanism) for each in figure.subjects])
+    drawing = paper_figure(figure, judged(whole))
+    assert all("at most 4e-09" in axes.texts[0].get_text() for axes in drawing.axes), (
+        "the upper end of the interval, rounded up"
+    )
+
+
+def test_the_conclusion_has_one_line_for_both_bounds() -> None:
+    table = errors_of_mode({(0.1, 0.2): 0.2, (0.1, 0.3): 0.05}, plain=0.1)
+    (figure,) = (
+        each
+        for each in FIGURES.values()
+        if each.kind == "suppression" and each.noise_reduction and each.subjects == (AGE_MODE,)
+    )
+    found, _ = exhibits([figure], table)
+    shown = found[0].shown
+    assert shown is not None
+    assert shown["mixture bound"].tolist() == ["4 worse, 4 better"]
+    assert shown["survives"].tolist() == ["not in 4 cells"]
+    assert len(found[0].table) == 2, "the numbers have a line for each bound"
+
+
+def test_only_a_figure_with_a_line_speaks_of_it() -> None:
+    table = errors_of_mode({(0.1, 0.2): 0.2}, plain=0.1)
+    table = pd.concat([table, table.assign(noise_reduction=False)[table["kind"] != "none"]])
+    for reduced in (True, False):
+        (figure,) = (
+            each
+            for each in FIGURES.values()
+            if each.kind == "suppression"
+            and each.noise_reduction == reduced
+            and each.subjects == (AGE_MODE,)
+        )
+        found, _ = exhibits([figure], table)
+        assert ("the line" in found[-1].caption) == reduced
