@@ -24,7 +24,7 @@ from omit.disclosure.selection import choose_donors
 from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from timing import seconds
 
 TARGETS = 200

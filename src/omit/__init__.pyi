@@ -1,5 +1,3 @@
-from . import accuracy as accuracy
-from . import data as data
 from . import disclosure as disclosure
 from . import laws as laws
 from . import mechanisms as mechanisms

@@ -14,7 +14,7 @@ import pytest
 
 from omit import InvalidInput
 from omit.data.reading import read, read_points
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from tests.data.tables import refusal, write
 
 SECRET = "hunter2"

@@ -18,7 +18,7 @@ import pytest
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.data.reading import read, read_points
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from tests.data.tables import DATABASE, refusal, write
 
 BIG = 2**53

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from omit.disclosure.assess import HEADINGS, Row, assess
+from omit.disclosure.assessment import HEADINGS, Row, assess
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
@@ -32,7 +32,7 @@ from omit.disclosure.report import error_figure
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import CountTable
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import Axis, GroupMap
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee

@@ -17,7 +17,7 @@ from omit import Column, Guarantee, Points, read, read_points
 from omit.data.datasets import dataset
 from omit.disclosure import measures, tasks
 from omit.disclosure import tasks as usefulness
-from omit.disclosure.assess import assess
+from omit.disclosure.assessment import assess
 from omit.disclosure.attributes import Attribute, chosen, parse_derivation, parse_domains
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
@@ -30,7 +30,7 @@ from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppressi
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
 from omit.disclosure.swapping_exact import exact_swapping_delta
 from omit.disclosure.table import CountTable, Universe
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from omit.errors import OmitError
 from omit.laws.discrete import exact_discrete_gaussian, half_law
 

@@ -7,7 +7,7 @@ import pytest
 
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.table import CountTable
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput
 

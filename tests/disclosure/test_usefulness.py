@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from omit.disclosure.assess import assess
+from omit.disclosure.assessment import assess
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.report import learnt, two_groups
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.swapping import Swapping
 from omit.disclosure.table import CountTable
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import (
     axis_of,
     constant_accuracy,

@@ -14,7 +14,7 @@ from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.laws.distribution import Distribution
 from omit.laws.noise import Noise
-from omit.statistical.added_noise import DiscreteGaussian, added_noise, noise_alone
+from omit.statistical.noise import DiscreteGaussian, added_noise, noise_alone
 from omit.statistical.properties import grouped_property_curve, property_curve
 from omit.statistical.sums import sum_curve
 

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import binom, laplace, norm
 
 from omit.errors import InvalidInput
-from omit.statistical.added_noise import DiscreteGaussian, added_noise
+from omit.statistical.noise import DiscreteGaussian, added_noise
 from omit.statistical.properties import grouped_property_curve, property_curve
 from tests.statistical.enumeration import coin, exactly, worst
 

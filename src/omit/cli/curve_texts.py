@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from omit.laws.distribution import Distribution
-    from omit.statistical.added_noise import AddedNoise
+    from omit.statistical.noise import AddedNoise
     from omit.statistical.sampling import SamplingTechnique
 
 
@@ -13,7 +13,7 @@ def parse_noise(text: str | None) -> "AddedNoise | None":
     """Return the noise of a text such as `laplace:2`."""
     from omit import _validate
     from omit.errors import InvalidInput
-    from omit.statistical.added_noise import added_noise
+    from omit.statistical.noise import added_noise
 
     if text is None:
         return None

@@ -11,7 +11,7 @@ from omit.cli.progress import progress_bar
 from omit.report.files import require_writable, write_whole
 
 if TYPE_CHECKING:
-    from omit.disclosure.assess import Assessment
+    from omit.disclosure.assessment import Assessment
 
 
 def disclose(
@@ -90,9 +90,9 @@ def disclose(
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
     from omit import _validate
-    from omit.disclosure.assess import assess
+    from omit.disclosure.assessment import assess
     from omit.disclosure.attributes import parse_domains
-    from omit.disclosure.tabulate import tabulate
+    from omit.disclosure.tabulation import tabulate
     from omit.disclosure.tasks import parse_groups
 
     file = report or (None if json or no_report else Path("omit-disclosure.html"))
@@ -147,7 +147,7 @@ def _show(assessment: "Assessment") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from omit.disclosure.assess import HEADINGS
+    from omit.disclosure.assessment import HEADINGS
 
     console = Console(highlight=False, markup=False)
     console.width = max(console.width, 140)

@@ -1,5 +1,1 @@
 """The data as mechanisms need it: declared bounds plus distinct values with counts."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

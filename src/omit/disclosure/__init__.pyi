@@ -1,5 +1,5 @@
-from .assess import Assessment as Assessment
-from .assess import assess as assess
+from .assessment import Assessment as Assessment
+from .assessment import assess as assess
 from .histograms import DiscreteGaussianHistogram as DiscreteGaussianHistogram
 from .histograms import GeometricHistogram as GeometricHistogram
 from .histograms import LaplaceHistogram as LaplaceHistogram
@@ -11,4 +11,4 @@ from .suppression import RandomisedCellSuppression as RandomisedCellSuppression
 from .swapping import RandomisedSwapping as RandomisedSwapping
 from .swapping import Swapping as Swapping
 from .table import CountTable as CountTable
-from .tabulate import tabulate as tabulate
+from .tabulation import tabulate as tabulate

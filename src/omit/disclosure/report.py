@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omit._text import promised
-from omit.disclosure.assess import HEADINGS, WARNING, Assessment, Prediction, Row
+from omit.disclosure.assessment import HEADINGS, WARNING, Assessment, Prediction, Row
 from omit.disclosure.figures import group_map_figure
 from omit.guarantee import REPLACE, NoGuarantee
 from omit.report.page import html_table, page, svg

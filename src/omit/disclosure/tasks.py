@@ -43,7 +43,7 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
 
     Examples
     --------
-    >>> from omit.disclosure.tabulate import tabulate
+    >>> from omit.disclosure.tabulation import tabulate
     >>> table = tabulate("adult", ["education", "sex", "income"])
     >>> round(logistic_accuracy(table, table.flat, "income"), 2)
     78.62
@@ -95,7 +95,7 @@ def two_way(
 
     Examples
     --------
-    >>> from omit.disclosure.tabulate import tabulate
+    >>> from omit.disclosure.tabulation import tabulate
     >>> table = tabulate("adult", ["sex", "race", "income"])
     >>> two_way(table, table.flat, "sex", "income", {"race": "Black"})
     array([[1465.,   90.],
@@ -197,7 +197,7 @@ def constant_accuracy(table: CountTable, target: str) -> float:
 
     Examples
     --------
-    >>> from omit.disclosure.tabulate import tabulate
+    >>> from omit.disclosure.tabulation import tabulate
     >>> round(constant_accuracy(tabulate("adult", ["sex", "income"]), "income"), 2)
     75.92
     """
@@ -326,7 +326,7 @@ def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[st
 
     Examples
     --------
-    >>> from omit.disclosure.tabulate import tabulate
+    >>> from omit.disclosure.tabulation import tabulate
     >>> list(largest_groups(tabulate("adult", ["race", "sex"]), "race"))
     ['race = White', 'race = Black']
     """

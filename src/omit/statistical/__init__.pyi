@@ -1,5 +1,3 @@
-from .added_noise import DiscreteGaussian as DiscreteGaussian
-from .added_noise import added_noise as added_noise
 from .background import Population as Population
 from .background import sampled_groups_curve as sampled_groups_curve
 from .background import sampled_property_curve as sampled_property_curve
@@ -8,6 +6,8 @@ from .composition import exact_composition as exact_composition
 from .composition import worst_of_class as worst_of_class
 from .curve import PrivacyCurve as PrivacyCurve
 from .curve import StatisticalGuarantee as StatisticalGuarantee
+from .noise import DiscreteGaussian as DiscreteGaussian
+from .noise import added_noise as added_noise
 from .order import monotone_curve as monotone_curve
 from .order import order_statistic_curve as order_statistic_curve
 from .partition import Partition as Partition

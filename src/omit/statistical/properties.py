@@ -28,18 +28,18 @@ from omit.laws.counts import (
 from omit.laws.distribution import Distribution, checked_entries, property_probability
 from omit.laws.divergence import Bounds
 from omit.laws.half_line import LogMass, half_line
-from omit.statistical.added_noise import (
-    AddedNoise,
-    DiscreteGaussian,
-    require_continuous,
-    show_noise,
-    with_noise,
-)
 from omit.statistical.curve import (
     PrivacyCurve,
     ascending_epsilons,
     bounded_curve,
     two_directions,
+)
+from omit.statistical.noise import (
+    AddedNoise,
+    DiscreteGaussian,
+    require_continuous,
+    show_noise,
+    with_noise,
 )
 from omit.statistical.sums import sum_curve_of_groups
 

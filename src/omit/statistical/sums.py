@@ -29,14 +29,6 @@ from omit.laws.half_line import LogMass, half_line
 from omit.laws.lattice import Part
 from omit.laws.noise import Noise
 from omit.laws.sums import SumLaw, sum_laws
-from omit.statistical.added_noise import (
-    AddedNoise,
-    DiscreteGaussian,
-    require_continuous,
-    show_noise,
-    trapezoid,
-    with_noise,
-)
 from omit.statistical.curve import (
     Pair,
     PrivacyCurve,
@@ -44,6 +36,14 @@ from omit.statistical.curve import (
     ascending_epsilons,
     bounded_curve,
     two_directions,
+)
+from omit.statistical.noise import (
+    AddedNoise,
+    DiscreteGaussian,
+    require_continuous,
+    show_noise,
+    trapezoid,
+    with_noise,
 )
 
 # How far out the sum is computed, as logarithms of probabilities: further where it matters.

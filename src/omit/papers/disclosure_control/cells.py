@@ -25,7 +25,7 @@ from omit.disclosure.protection import TableMechanism
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.table import CountTable
-from omit.disclosure.tabulate import tabulate
+from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import GroupMap, group_maps, logistic_accuracy
 from omit.papers.reproduction import Paper
 

@@ -153,7 +153,7 @@ def assess(
 
     Examples
     --------
-    >>> from omit.disclosure.tabulate import tabulate
+    >>> from omit.disclosure.tabulation import tabulate
     >>> table = tabulate("adult", ["race", "sex", "income"])
     >>> print(assess(table, 1.0, quasi_identifiers=["race"]).verdict)
     At epsilon = 1 the geometric histogram has the smallest expected error among those with a

@@ -1,0 +1,53 @@
+"""Names are found where the documentation says, and nothing is loaded that is not needed."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import omit
+
+ROOMS = ("disclosure", "laws", "mechanisms", "omissions", "statistical", "study")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_name_of_a_room_is_there_and_no_module_hides_it(room: str) -> None:
+    package = import_module(f"omit.{room}")
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert package.__all__
+    assert not modules & set(package.__all__)
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+        assert name in dir(package)
+
+
+def test_the_top_has_few_names_and_shows_them_all() -> None:
+    assert len(omit.__all__) <= 40
+    members = dict(inspect.getmembers(omit))
+    assert set(omit.__all__) <= set(members)
+    assert not hasattr(omit, "no_such_name")
+    assert omit.disclosure.assess is members["disclosure"].assess
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, omit; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert not loaded & {"jinja2", "matplotlib", "numba", "numpy", "pandas", "scipy"}
+
+
+def test_a_bound_is_computed_without_anything_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from omit.cli.main import main\n"
+        "try:\n    main(['bound', 'poisson', '--rate', '0.1', '--epsilon', '1'])\n"
+        "except SystemExit as end:\n    assert end.code in (0, None)\n"
+        "print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()) & {"jinja2", "matplotlib", "pandas", "scipy.stats"}
