@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from omit._numeric import expm1_ratio, log_mix, log_unmix
@@ -13,11 +13,13 @@ epsilons = st.one_of(
     st.floats(1e-15, 1e-6), st.floats(1e-3, 50), st.floats(50, 2000), st.just(700.0)
 )
 weights = st.one_of(st.floats(1e-9, 1), st.floats(1e-12, 1e-9).map(lambda tiny: 1 - tiny))
+smallest = st.floats(5e-324, 1e-300)
 
 mpmath.mp.dps = 60
 
 
-@given(epsilons, weights)
+@given(epsilons | st.floats(2000, 1e6), weights | smallest)
+@example(2000.0, 5e-324)
 def test_the_loss_of_a_mixture_is_exact(epsilon: float, weight: float) -> None:
     exact = mpmath.log1p(mpmath.expm1(mpmath.mpf(epsilon)) * weight)
     assert float(log_mix(epsilon, weight)) == pytest.approx(float(exact), rel=1e-13)

@@ -78,14 +78,16 @@ def log_mix(epsilon: ArrayLike, weight: ArrayLike) -> FloatArray:
     (0.1585650787404..., 5.0000000000012...e-13, 800.0)
     """
     epsilon, weight = as_array(epsilon), as_array(weight)
-    # In two steps, of which neither overflows as long as the product does not.
+    # In two steps, of which neither overflows as long as the product does not, up to an epsilon at
+    # which e^epsilon is so large that only the tiniest weights could make up for it.
     rest = np.minimum(np.maximum(epsilon - _LARGEST_POWER, 0.0), _LARGEST_POWER)
     power = np.expm1(np.minimum(epsilon, _LARGEST_POWER))
     with np.errstate(divide="ignore", over="ignore"):
         product = power * weight * np.exp(rest)
         # A sum of logarithms loses digits where they cancel, and so is for large ones only.
         large = np.logaddexp(np.log1p(-weight), np.log(weight) + epsilon)
-    return np.where(product < _LARGEST_PRODUCT, np.log1p(product), large)
+    in_reach = (product < _LARGEST_PRODUCT) & (epsilon <= 2 * _LARGEST_POWER)
+    return np.where(in_reach, np.log1p(product), large)
 
 
 def log_unmix(loss: ArrayLike, weight: ArrayLike) -> FloatArray:

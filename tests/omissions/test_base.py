@@ -209,11 +209,12 @@ def test_only_guarantees_are_amplified_and_calibrated(nonsense: object) -> None:
             omission.calibrate(nonsense)  # type: ignore[arg-type]
 
 
-@given(st.floats(1e-300, 1) | rates, st.floats(1e-9, 2000), st.floats(1e-300, 0.99))
+@given(st.floats(5e-324, 1) | rates, st.floats(1e-9, 2000), st.floats(1e-300, 0.99))
 @example(1e-18, 41.5, 0.5)
 @example(1e-300, 691.0, 0.5)
 @example(1e-300, 705.0, 0.5)
 @example(1e-300, 1500.0, 0.5)
+@example(1e-310, 1500.0, 0.5)
 def test_what_is_stated_for_a_sample_is_never_below_the_truth(
     rate: float, epsilon: float, delta: float
 ) -> None:
@@ -223,6 +224,14 @@ def test_what_is_stated_for_a_sample_is_never_below_the_truth(
         true = mpmath.log1p(mpmath.mpf(rate) * mpmath.expm1(mpmath.mpf(epsilon)))
         assert true <= released.epsilon <= true * (1 + mpmath.mpf(10) ** -14) + 1e-323
     assert Fraction(rate) * Fraction(delta) <= Fraction(released.delta)
+
+
+def test_a_suppression_that_costs_the_least_bit_of_epsilon_costs_delta_as_well() -> None:
+    # At m = 0 the bound is above epsilon, by its square, and so is the factor of delta above 1.
+    released = OutlierScoreSuppression(0.0, 0.5).amplify(Guarantee(1e-200, 0.25))
+    assert isinstance(released, Statement)
+    assert released.epsilon > 1e-200
+    assert released.delta > 0.25
 
 
 @given(ordered, st.floats(1e-6, 50))

@@ -332,6 +332,15 @@ def test_the_delta_of_a_split_is_that_of_the_worse_direction() -> None:
     assert 5e-4 < needed <= together.delta
 
 
+@pytest.mark.parametrize("arms", [3, 10])  # thirds sum to less than 1, and tenths to more
+def test_shares_that_make_up_the_whole_leave_nobody_outside(arms: int) -> None:
+    first, *others = ALL_RECORDS.split(*[1 / arms] * arms)
+    charges = [arm.charge(Guarantee(53.0)) for arm in others]
+    together = stated(first.charge(Guarantee(50.0, 1e-6)), *charges)
+    # Where the others are as telling, almost everybody who seems absent was in the first arm.
+    assert together.delta == pytest.approx(1e-6 / (1 + (arms - 1) * math.exp(-3.0)), rel=1e-9)
+
+
 @mpmath.workdps(900)  # type: ignore[untyped-decorator]
 @pytest.mark.parametrize("epsilons", [(800.0, 1000.0), (1000.0, 5.0), (5e-324, 0.0), (0.0, 0.0)])
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.25, 0.5)])

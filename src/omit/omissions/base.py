@@ -253,7 +253,7 @@ class Omission(ABC):
     def _delta_not_below(self, delta: float, epsilon: float, after: float) -> float:
         """Return delta by the shift rule, with the rounding error of an exponential."""
         factor = self._delta_factor(epsilon, after)
-        if factor == 1:
+        if factor == 1 and after <= epsilon:
             return delta
         product = raised(delta * factor, _ROUNDING * (1 + abs(after - epsilon)))
         # As with epsilon, what is too small for a number is not nothing.

@@ -564,6 +564,8 @@ def _delta_of_leaving(
     smallest = min(epsilons)
     # Divided through by e^-smallest; where that overflows, the arms hardly ever hold the record.
     rest = math.fsum([1.0, *(-share for share in shares)])
+    if rest < _ROUNDING:  # all shares, such as three thirds, which are no floating-point numbers
+        rest = 0.0
     outside = rest * math.exp(smallest) if smallest < 700 else math.inf if rest else 0.0
     weights = [
         share * math.exp(smallest - epsilon)
