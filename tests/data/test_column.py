@@ -7,6 +7,7 @@ import math
 import pickle
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,18 @@ def test_records_outside_the_bounds_are_moved_to_the_nearest_bound_and_counted()
     assert (AGES.size, AGES.distinct, AGES.clamped, AGES.missing) == (5, 4, 2, 1)
     assert AGES.mean == (0 + 25 + 39 + 39 + 125) / 5
     assert AGES.modes == (39.0,)
+
+
+@pytest.mark.parametrize(
+    ("values", "counts"),
+    [([-0.3, 0.1], [1, 3]), ([-0.3, 0.1, 0.2, 0.3], [3, 1, 1, 2]), ([-1e9, 0.1], [1, 10**10])],
+)
+def test_the_mean_of_records_that_nearly_cancel_has_all_its_digits(
+    values: list[float], counts: list[int]
+) -> None:
+    column = Column.from_counts(values, counts, bounds=(-1e10, 1e10))
+    total = sum(Fraction(value) * count for value, count in zip(values, counts, strict=True))
+    assert column.mean == pytest.approx(float(total / sum(counts)), rel=3e-16, abs=0)
 
 
 def test_what_was_moved_and_left_out_is_said_beside_every_result() -> None:
