@@ -81,6 +81,14 @@ def test_a_law_of_too_many_outcomes_is_refused() -> None:
         kept_law(values, counts, np.full(40, 0.5), NARROW, 1000)
 
 
+def test_a_few_records_with_values_of_their_own_have_too_many_sums() -> None:
+    """About a hundred wages: a window of 35 million sums and numbers, with no frequency faint."""
+    wages = np.unique(np.round(np.exp(np.random.default_rng(100).normal(3, 1.5, 100)), 1))
+    once, half = np.ones(len(wages), dtype=np.int64), np.full(len(wages), 0.5)
+    with pytest.raises(TooManyOutcomes, match="too many"):
+        kept_law(wages, once, half, Noise("laplace", 5000.0), 1_000_000)
+
+
 def test_merged_outcomes_keep_mean_and_total() -> None:
     law = kept_law(np.arange(6.0), np.full(6, 20), np.full(6, 0.5), NARROW, 10**6)
     merged = law.merged(400)

@@ -229,7 +229,7 @@ def _by_transform(
     center = float(np.average(values, weights=weights))
     farthest_last = np.argsort(np.abs(values - center), kind="stable")
     # How many values to list apart: those with which a transform would have most to do.
-    best, best_outcomes, listed = 0, math.inf, 1
+    best, best_outcomes, listed, best_listed = 0, math.inf, 1, 1
     for apart in range(min(_MOST_LISTED, len(values) - 1) + 1):
         if apart:
             last = farthest_last[-apart]
@@ -239,11 +239,14 @@ def _by_transform(
         near = farthest_last[: len(values) - apart]
         outcomes = listed * _about_outcomes(values[near], weights[near], step, noise)
         if outcomes < best_outcomes:
-            best, best_outcomes = apart, outcomes
+            best, best_outcomes, best_listed = apart, outcomes, listed
     if best_outcomes > 2 * most_outcomes:
         raise TooManyOutcomes("the sums that can be left are too many to be listed")
     near = np.sort(farthest_last[: len(values) - best])
     grid = _grid(values[near], counts[near], keep[near], step, noise)
+    # Few records with values of their own have more frequencies than was reckoned with.
+    if best_listed * grid.outcomes > 4 * most_outcomes:
+        raise TooManyOutcomes("the sums that can be left are too many to be listed")
     law = _transformed(grid, counts[near], keep[near])
     for index in np.setdiff1d(np.arange(len(values)), near):
         window = _Window.of(counts[index], keep[index])
