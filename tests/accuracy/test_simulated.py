@@ -19,16 +19,18 @@ from omit import (
     expected_error,
 )
 from omit.accuracy import simulated
+from omit.laws.intervals import exact_interval
 from omit.accuracy.simulated import simulated_errors
-from omit.laws.intervals import wilson_interval
 
 column = Column.from_counts([20, 30, 60], [300, 280, 120], bounds=(0, 100))
 
 
 @pytest.mark.parametrize(("wrong", "runs"), [(0, 100), (3, 100), (50, 100), (100, 100), (1, 1)])
-def test_the_interval_of_a_probability_is_wilsons(wrong: int, runs: int) -> None:
-    expected = stats.binomtest(wrong, runs).proportion_ci(0.95, method="wilson")
-    low, high = wilson_interval(wrong / runs, runs)
+def test_the_interval_of_a_probability_is_that_of_clopper_and_pearson(
+    wrong: int, runs: int
+) -> None:
+    expected = stats.binomtest(wrong, runs).proportion_ci(0.95, method="exact")
+    low, high = exact_interval(wrong / runs, runs)
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 

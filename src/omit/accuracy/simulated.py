@@ -2,8 +2,8 @@
 
 Records are never drawn one by one: an omission draws the counts that are left, a mechanism answers
 on them, or says what it errs by on average over its noise. Intervals are 95 % confidence intervals:
-Wilson's for probabilities, normal otherwise, or, where runs are too skewed for it, one for all
-bounded runs.
+that of Clopper and Pearson for probabilities, normal otherwise, or, where runs are too skewed for
+it, one for all bounded runs.
 
 Expected errors of mechanisms whose noise can be integrated out.
 
@@ -35,7 +35,7 @@ from omit.exact.order import (
     sampled_quantile,
 )
 from omit.guarantee import Guarantee
-from omit.laws.intervals import bounded_interval, is_skewed, normal_interval, wilson_interval
+from omit.laws.intervals import bounded_interval, is_skewed, normal_interval, exact_interval
 from omit.mechanisms.base import AdditiveMechanism, Counts, IntegrableMechanism, Mechanism, NearZero
 from omit.mechanisms.mean import KnownSizeMean
 from omit.mechanisms.quantiles import (
@@ -114,7 +114,7 @@ def simulated_error(
     median = quantile_90 = None
     skewed = False
     if mechanism.unit == "probability":
-        low, high = wilson_interval(value, runs)
+        low, high = exact_interval(value, runs)
     else:
         bounds = None if column.bounds is None else omission.restrict(column.bounds)
         largest = mechanism.largest_error(bounds, truth)

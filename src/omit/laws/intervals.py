@@ -2,7 +2,7 @@
 
     normal      the mean of many runs is nearly normal: not if a rare run decides the mean
     student     the same for few runs
-    wilson      every run is a success or a failure: holds for any probability
+    exact       every run is a success or a failure: holds for any probability, however small
     bernstein   every run lies between known bounds: holds whatever is rare, and is wider
     bounded     the same, narrower, and whenever one stops to look
 
@@ -213,18 +213,35 @@ def is_skewed(values: FloatArray) -> bool:
     return len(values) < 25 * float(np.mean((deviations / spread) ** 3)) ** 2
 
 
-def wilson_interval(share: float, runs: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval for a probability estimated by a share of runs.
+def exact_interval(share: float, runs: int) -> tuple[float, float]:
+    """Return the 95 % interval of Clopper and Pearson for a probability.
+
+    Its ends are the probabilities at which so many successes, or more, and so many, or fewer, have
+    a chance of 2.5 %, so it covers every probability at least 95 % of the time. (Wilson's covers
+    that of a success in 12,000 runs 84 % of the time by 2,000 runs.)
+
+    Parameters
+    ----------
+    share : float
+        Which part of the runs were successes.
+    runs : int
+        How many runs there were.
+
+    References
+    ----------
+    Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+    binomial", Biometrika, 1934.
 
     Examples
     --------
-    >>> low, high = wilson_interval(0.0, 100)
+    >>> low, high = exact_interval(0.0, 100)
     >>> round(low, 4), round(high, 4)
-    (0.0, 0.037)
+    (0.0, 0.0362)
     """
-    square = NORMAL**2 / runs
-    center = (share + square / 2) / (1 + square)
-    margin = math.sqrt(square * share * (1 - share) + square**2 / 4) / (1 + square)
-    # At the ends the interval ends there, too, whatever rounding says.
-    low = 0.0 if share == 0 else max(center - margin, 0.0)
-    return low, 1.0 if share == 1 else min(center + margin, 1.0)
+    from scipy.special import betaincinv
+
+    successes = round(share * runs)
+    failures = runs - successes
+    low = betaincinv(successes, failures + 1, MISSED / 2) if successes else 0.0
+    high = betaincinv(successes + 1, failures, 1 - MISSED / 2) if failures else 1.0
+    return float(low), float(high)
