@@ -10,12 +10,14 @@ from scipy import stats
 
 from omit import (
     Column,
+    FixedSizeSampling,
     Guarantee,
     InvalidInput,
     NoisyMean,
     NoisyMode,
     NoOmission,
     PoissonSampling,
+    SmoothQuantile,
     expected_error,
 )
 from omit.accuracy import simulated
@@ -146,3 +148,18 @@ def test_unclipped_means_whose_rare_answers_are_not_drawn_are_flagged(noise: str
     assert all(skewed for skewed, _ in rare)
     assert sum(covered for _, covered in rare) < 36
     assert not any(flagged(2.0, seed)[0] for seed in range(5))
+
+
+@pytest.mark.parametrize("seed", [0, 4, 5, 8])
+def test_squared_errors_without_a_variance_have_no_normal_interval(seed: int) -> None:
+    """Those of Student's t with 3 degrees of freedom; these runs do not show it by themselves."""
+    ages = np.clip(np.random.default_rng(301).normal(40, 14, 301).round(), 0, 100)
+    error = expected_error(
+        Column.from_values(ages.tolist(), bounds=(0, 100)),
+        SmoothQuantile("student"),
+        Guarantee(1.0, neighbours="replace"),
+        FixedSizeSampling(31, 301),
+        "simulated",
+        rng=np.random.default_rng(seed),
+    )
+    assert error.skewed
