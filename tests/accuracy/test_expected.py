@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,3 +174,21 @@ def test_a_truth_that_is_no_number_is_refused(truth: object) -> None:
         expected_error(ages, NoisyMean(), Guarantee(1.0), truth=truth)
     with pytest.raises(InvalidInput, match="declared domain"):
         expected_error(ages, NoisyMode(), Guarantee(1.0), truth=truth)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        (name, odd)
+        for name in ("data", "mechanism", "guarantee", "omission", "method", "rng", "measured_on")
+        for odd in (3, b"x", 1j, [0.5], np.array([1, 2]))
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_in_a_sentence(name: str, odd: Any) -> None:
+    right: dict[str, Any] = {
+        "data": Column.from_values([1, 2, 3, 3], bounds=(0, 5)),
+        "mechanism": NoisyMean(),
+        "guarantee": Guarantee(1.0),
+    }
+    with pytest.raises(InvalidInput, match="Expected"):
+        expected_error(**{**right, name: odd})

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from omit._numeric import as_array
+from omit.laws.noise import Noise
 from omit.exact import kept_law as module
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
 from omit.laws.distribution import lattice_step
-from omit.laws.noise import Noise
 
 NARROW = Noise("laplace", 1e-3)
 
@@ -83,7 +84,8 @@ def test_a_law_of_too_many_outcomes_is_refused() -> None:
 
 def test_a_few_records_with_values_of_their_own_have_too_many_sums() -> None:
     """About a hundred wages: a window of 35 million sums and numbers, with no frequency faint."""
-    wages = np.unique(np.round(np.exp(np.random.default_rng(100).normal(3, 1.5, 100)), 1))
+    drawn = np.exp(np.random.default_rng(100).normal(3, 1.5, 100))
+    wages = as_array(np.unique(drawn.round(1)))
     once, half = np.ones(len(wages), dtype=np.int64), np.full(len(wages), 0.5)
     with pytest.raises(TooManyOutcomes, match="too many"):
         kept_law(wages, once, half, Noise("laplace", 5000.0), 1_000_000)

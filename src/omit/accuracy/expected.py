@@ -22,7 +22,7 @@ from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, NotExact, Refused
 from omit.exact.error import Error, Parts
-from omit.guarantee import Guarantee, NoNoiseNeeded
+from omit.guarantee import Guarantee, NoNoiseNeeded, require_guarantee
 from omit.laws.noise import Noise
 from omit.mechanisms.base import Clustering, IntegrableMechanism, Mechanism
 from omit.mechanisms.mean import NoisyMean
@@ -103,7 +103,14 @@ def expected_error(
     >>> round(error.value, 6), error.method
     (0.608503, 'exact')
     """
+    require_guarantee(guarantee)
     require_fit(data, mechanism, truth, measured_on, method)
+    if omission is not None and not isinstance(omission, Omission):
+        raise InvalidInput(
+            f"Expected an omission, such as PoissonSampling(0.5), got {_validate.shown(omission)}."
+        )
+    if rng is not None:
+        _validate.instance("rng", rng, np.random.Generator, "numpy.random.default_rng")
     tolerance = _validate.positive_rate("tolerance", tolerance)
     mechanism.require_relation(guarantee)
     omission = (omission or NoOmission()).suited_to(mechanism.statistic)
@@ -143,8 +150,19 @@ def require_fit(
     method: str,
 ) -> None:
     """Refuse data that the statistic is not computed from, and options that it does not have."""
-    if method not in ("auto", "exact", "simulated"):
-        raise InvalidInput(f"Expected method={method!r} to be 'auto', 'exact' or 'simulated'.")
+    if not isinstance(data, Column | Points):
+        raise InvalidInput(
+            "Expected a column, which read gives, or points, which read_points gives, got "
+            f"{_validate.shown(data)}."
+        )
+    if not isinstance(mechanism, Mechanism | Clustering):
+        raise InvalidInput(
+            f"Expected a mechanism, such as NoisyMean(), got {_validate.shown(mechanism)}."
+        )
+    if not isinstance(method, str) or method not in ("auto", "exact", "simulated"):
+        raise InvalidInput(
+            f"Expected method={_validate.shown(method)} to be 'auto', 'exact' or 'simulated'."
+        )
     if isinstance(mechanism, Clustering):
         if not isinstance(data, Points):
             raise InvalidInput(f"{mechanism} needs points, which read_points gives, not a column.")
@@ -155,8 +173,10 @@ def require_fit(
         require_clusters(data, mechanism, measured_on)
     elif isinstance(data, Points):
         raise InvalidInput(f"{mechanism} needs one column, which read gives, not points.")
-    elif measured_on != "all":
-        raise InvalidInput(f"Expected measured_on={measured_on!r} for a clustering only.")
+    elif not isinstance(measured_on, str) or measured_on != "all":
+        raise InvalidInput(
+            f"Expected measured_on={_validate.shown(measured_on)} for a clustering only."
+        )
 
 
 def base_guarantee(

@@ -398,8 +398,7 @@ class DPLloyd(Clustering):
             ("start", self.start, get_args(Start)),
             ("low_counts", self.low_counts, get_args(LowCounts)),
         ):
-            if given not in known:
-                raise InvalidInput(f"Expected {name}={given!r} to be one of: {', '.join(known)}.")
+            _validate.one_of(name, given, known)
 
     @classmethod
     def published(cls, k: int = 5) -> DPLloyd:
