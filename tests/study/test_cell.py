@@ -97,6 +97,8 @@ def test_two_computations_under_one_name_are_refused() -> None:
 
 def test_what_is_no_cell_is_refused() -> None:
     with pytest.raises(InvalidInput, match="study of cells, got 'a'"):
+        distinct(["a"])  # type: ignore[list-item]
+    with pytest.raises(InvalidInput, match="several cells, got 'a'"):
         distinct("a")  # type: ignore[arg-type]
 
 

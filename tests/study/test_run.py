@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -373,3 +374,28 @@ def test_bad_arguments_are_refused_before_anything_is_computed(tmp_path: Path) -
     with pytest.raises(InvalidInput, match="failures='ignore'"):
         run_study(powers.grid(base=[1]), tmp_path / "store", failures="ignore")  # type: ignore[arg-type]
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"cells": 1}, "several cells"),
+        ({"cells": "cells"}, "several cells"),
+        ({"store": float("inf")}, "folder of a store"),
+        ({"store": b"store"}, "folder of a store"),
+        ({"failures": pd.DataFrame({"a": [1, 2]})}, "failures="),
+    ],
+)
+def test_a_study_of_what_are_no_cells_or_no_folder_is_refused(
+    tmp_path: Path, named: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        run_study(
+            **{"cells": powers.grid(base=[1]), "store": tmp_path, "where": "process", **named}
+        )
+
+
+@pytest.mark.parametrize("shared", [3, "base", [1]])
+def test_shared_parameters_are_several_names(shared: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"texts as shared|shared\[0\]"):
+        Computation("tosses", 1, _toss, shared=shared)

@@ -90,7 +90,7 @@ class Computation:
         object.__setattr__(self, "version", version)
         prefix = canonical({"computation": self.name, "version": version})
         object.__setattr__(self, "prefix", prefix)
-        object.__setattr__(self, "shared", tuple(sorted(self.shared)))
+        object.__setattr__(self, "shared", tuple(sorted(_validate.texts("shared", self.shared))))
         if self.shared and self.prepare is None:
             raise InvalidInput(f"{self.name!r} has shared parameters and nothing to prepare.")
         for role in ("compute", "prepare", "cost"):
@@ -222,7 +222,7 @@ def distinct(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """
     found: dict[str, Cell] = {}
     computations: dict[tuple[str, int], Computation] = {}
-    for cell in cells:
+    for cell in _validate.several("cells", cells):
         if not isinstance(cell, Cell):
             raise InvalidInput(f"Expected a study of cells, got {cell!r}.")
         computation = cell.computation

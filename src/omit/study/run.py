@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Iterable
 from typing import Literal
 
-from omit.errors import InvalidInput, StudyFailed, StudyInterrupted
+from omit import _validate
+from omit.errors import StudyFailed, StudyInterrupted
 from omit.study.agenda import Agenda, Deal
 from omit.study.cell import Cell, distinct
 from omit.study.environment import Environment
@@ -79,8 +80,7 @@ def run_study(
     0      10      7
     1    1000    520
     """
-    if failures not in ("raise", "return"):
-        raise InvalidInput(f"Expected failures={failures!r} to be 'raise' or 'return'.")
+    _validate.one_of("failures", failures, ("raise", "return"))
     place = workers_at(where)
     wanted = distinct(cells)
     failed: tuple[Failure, ...] = ()

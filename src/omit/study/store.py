@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from omit._validate import shown
 from omit.errors import InvalidInput
 from omit.study import lock
 from omit.study.records import Contents, Record, Stored, cells_of, contents, header, record
@@ -66,6 +67,8 @@ def read_store(path: PathLike) -> Snapshot:
     InvalidInput
         If there is something else at that place, or it cannot be read.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(f"Expected the folder of a store, got {shown(path)}.")
     folder = Path(path)
     try:
         data = (folder / NAME).read_bytes()
