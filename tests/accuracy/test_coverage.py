@@ -16,11 +16,10 @@ from omit import (
     PoissonSampling,
     expected_error,
 )
+from omit.accuracy.expected import Method
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.exponential_quantile import ExponentialQuantile
-from omit.mechanisms.quantiles import ProposeTestRelease
-from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
-from omit.accuracy.expected import Method
+from omit.mechanisms.quantiles import GlobalQuantile, ProposeTestRelease, SmoothQuantile
 
 SEEDS = 200
 

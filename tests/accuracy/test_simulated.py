@@ -17,12 +17,12 @@ from omit import (
     NoisyMode,
     NoOmission,
     PoissonSampling,
-    SmoothQuantile,
     expected_error,
 )
 from omit.accuracy import simulated
-from omit.laws.intervals import exact_interval
 from omit.accuracy.simulated import simulated_errors
+from omit.laws.intervals import exact_interval
+from omit.mechanisms import SmoothQuantile
 
 column = Column.from_counts([20, 30, 60], [300, 280, 120], bounds=(0, 100))
 

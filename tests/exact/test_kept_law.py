@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from omit._numeric import as_array
-from omit.laws.noise import Noise
 from omit.exact import kept_law as module
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
 from omit.laws.distribution import lattice_step
+from omit.laws.noise import Noise
 
 NARROW = Noise("laplace", 1e-3)
 

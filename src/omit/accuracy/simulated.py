@@ -35,7 +35,7 @@ from omit.exact.order import (
     sampled_quantile,
 )
 from omit.guarantee import Guarantee
-from omit.laws.intervals import bounded_interval, is_skewed, normal_interval, exact_interval
+from omit.laws.intervals import bounded_interval, exact_interval, is_skewed, normal_interval
 from omit.mechanisms.base import AdditiveMechanism, Counts, IntegrableMechanism, Mechanism, NearZero
 from omit.mechanisms.mean import KnownSizeMean
 from omit.mechanisms.quantiles import (
