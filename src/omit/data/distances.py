@@ -17,7 +17,7 @@ bound as it stands. Rounding single probabilities has no safe side; what it can 
 How far each record is from all others, for records with several numbers.
 
 Every distance is a metric with values in [0, 1]. With each column scaled to [-1, 1] by its declared
-bounds, and `d` columns:
+bounds, and `d` columns::
 
     euclidean   |x - y| / (2 sqrt(d))
     manhattan   the mean over the columns of |x_c - y_c| / 2
