@@ -103,12 +103,10 @@ class Table:
         return "\n".join([self.title, *aligned] if self.title else aligned)
 
     def as_rich(self) -> RichTable:
-        """Return the table for a terminal."""
+        """Return the table for a terminal, without its title."""
         from rich.table import Table as RichTable
 
-        table = RichTable(
-            title=self.title or None, title_justify="left", title_style="bold", box=None
-        )
+        table = RichTable(box=None)
         for field in self.fields:
             justify = "right" if field.numeric else "left"
             table.add_column(field.heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # a literal
@@ -179,6 +177,11 @@ class Result(ABC):
         return ()
 
     @property
+    def preface(self) -> str | None:
+        """What must be read before the numbers, if anything."""
+        return None
+
+    @property
     def title(self) -> str:
         """The heading of a page with this result."""
         return f"omit {self.command}"
@@ -193,9 +196,10 @@ class Result(ABC):
 
     def summary(self) -> str:
         """Return the tables, the verdict and the notes as plain text."""
+        preface = [self.preface] if self.preface else []
         caution = [self.caution] if self.caution else []
         texts = [table.as_text() for table in self.tables()]
-        return "\n".join([*texts, "", self.verdict, *self.notes, *caution])
+        return "\n".join([*preface, *texts, "", self.verdict, *self.notes, *caution])
 
     def __str__(self) -> str:
         return self.summary()

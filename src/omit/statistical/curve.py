@@ -8,26 +8,25 @@ else in common: a count without any noise can be statistically private and is ne
 private. So `StatisticalGuarantee` is a type of its own. It carries what the adversary is assumed to
 know, promises nothing if that is wrong, does not compose, and is refused wherever a `Guarantee` is
 asked for.
-
-Privacy curves as a picture: delta over epsilon, on a logarithmic axis.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_UP
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE, FloatArray
-from omit._text import show_number
+from omit._text import promised, rounded_up, show_number
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
+from omit.report.result import Drawing, Field, Result, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +36,11 @@ if TYPE_CHECKING:
 
 Method: TypeAlias = Literal["exact", "upper bound", "simulated", "as printed"]
 Pair: TypeAlias = tuple[Any, Any]
+
+NOT_DIFFERENTIAL = (
+    "Statistical privacy is not differential privacy: it rests on what the adversary is assumed to "
+    "know."
+)
 
 # A curve is called exact if its bounds are no further apart, relative to delta.
 PRECISION = 1e-6
@@ -103,7 +107,7 @@ class StatisticalGuarantee:
 
 
 @dataclass(frozen=True, eq=False)
-class PrivacyCurve:
+class PrivacyCurve(Result):
     """The smallest known delta for every epsilon, with the method that found it.
 
     Attributes
@@ -128,6 +132,8 @@ class PrivacyCurve:
         What the adversary is assumed to know.
     confidence : float or None
         Of the interval [lower, delta] of a simulation, for each epsilon by itself.
+    subject : str
+        What was asked of which entries, as the title of a table.
     """
 
     epsilon: FloatArray
@@ -138,6 +144,10 @@ class PrivacyCurve:
     assumption: str
     directions: Mapping[str, FloatArray] = field(default_factory=dict)
     confidence: float | None = None
+    subject: str = ""
+
+    command: ClassVar[str] = "curve"
+    caution: ClassVar[str | None] = NOT_DIFFERENTIAL
 
     def guarantee(self, epsilon: float) -> StatisticalGuarantee | NoGuarantee:
         """Return the promise at an epsilon: that of the largest epsilon computed below it.
@@ -169,8 +179,66 @@ class PrivacyCurve:
             return NoGuarantee(f"delta is 1 at epsilon = {epsilon:g}: {self.assumption}.")
         return StatisticalGuarantee(epsilon, delta, self.assumption)
 
+    @property
+    def standings(self) -> tuple[str, ...]:
+        """What is known of every delta: that it is exact, at most this, estimated or printed."""
+        if self.method == "as printed":
+            return (self.method,) * len(self.epsilon)
+        if self.confidence is not None:
+            return ("estimate",) * len(self.epsilon)
+        return tuple("exact" if close else "at most" for close in agree(self.lower, self.delta))
+
+    @property
+    def verdict(self) -> str:
+        """By how much delta falls over the epsilons asked for."""
+        first, last = (f"{promised(self.epsilon[i])}" for i in (0, -1))
+        if len(self.epsilon) == 1:
+            return f"At ε = {first}, δ is {self._shown(0)}."
+        return f"δ falls from {self._shown(0)} at ε = {first} to {self._shown(-1)} at ε = {last}."
+
+    def _shown(self, index: int) -> str:
+        standing = "" if self.standings[index] == "exact" else f"{self.standings[index]} "
+        return f"{standing}{rounded_up(self.delta[index], 6)}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The assumption, and how close bounds and estimates are."""
+        notes = [f"Assuming {self.assumption}."]
+        gaps = self.delta - self.lower
+        if self.confidence is not None:
+            notes.append(
+                f"Every δ is the upper end of a {self.confidence:.0%} interval, at most "
+                f"{rounded_up(gaps.max(), 2)} wide: an estimate, not a guarantee."
+            )
+        bounds = [
+            gap for gap, known in zip(gaps, self.standings, strict=True) if known == "at most"
+        ]
+        if bounds:
+            gap = rounded_up(max(bounds), 2)
+            notes.append(f"Where δ is a bound, it is at most {gap} above the truth.")
+        return tuple(notes)
+
+    def tables(self) -> Sequence[Table]:
+        """Return the curve: delta, its lower bound, the worst pair and both directions."""
+        fields = [
+            Field("ε", "epsilon", promised, numeric=True),
+            Field("δ", "delta", _show_delta, numeric=True),
+            Field("known", "known"),
+            *(Field(f"δ, {name}", f"delta {name}", _show_delta, True) for name in self.directions),
+        ]
+        columns: list[Any] = [self.epsilon, self.delta, self.standings, *self.directions.values()]
+        if self.pairs:
+            fields.append(Field("worst pair", "worst_pair", _show_pair))
+            columns.append(self.pairs)
+        rows = tuple(zip(*columns, strict=True))
+        return [Table("curve", self.subject, tuple(fields), rows)]
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return delta over epsilon."""
+        return {"δ over ε": lambda axes: draw_curves(axes, {"δ(ε)": self}, logarithmic=False)}
+
     def to_frame(self) -> pd.DataFrame:
-        """Return the curve as a table."""
+        """Return the curve with both bounds on delta, and the worst pair as two columns."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -183,6 +251,78 @@ class PrivacyCurve:
                 **{f"delta {name}": values for name, values in self.directions.items()},
             }
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curve as arrays."""
+        return {
+            "epsilon": self.epsilon.tolist(),
+            "delta": self.delta.tolist(),
+            "delta_lower": self.lower.tolist(),
+            "worst_pairs": [list(pair) for pair in self.pairs],
+            "directions": {name: deltas.tolist() for name, deltas in self.directions.items()},
+            "method": self.method,
+            "assumption": self.assumption,
+            "confidence": self.confidence,
+        }
+
+
+@dataclass(frozen=True)
+class SampleCurves(Result):
+    """Curves of a query on a sample: if the adversary learns who was drawn, and if not.
+
+    `secret` is None where it is not known, that is if the adversary knows entries.
+    """
+
+    technique: str
+    public: PrivacyCurve
+    secret: PrivacyCurve | None
+
+    command: ClassVar[str] = "curve sample"
+    caution: ClassVar[str | None] = NOT_DIFFERENTIAL
+
+    @property
+    def curves(self) -> dict[str, PrivacyCurve]:
+        """The curves by what is known of the sample."""
+        return {"public": self.public, **({} if self.secret is None else {"secret": self.secret})}
+
+    @property
+    def verdict(self) -> str:
+        """What is known if the sample is public, and if it is secret."""
+        return " ".join(f"Sample {name}: {curve.verdict}" for name, curve in self.curves.items())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of both curves."""
+        return tuple(dict.fromkeys(note for curve in self.curves.values() for note in curve.notes))
+
+    def tables(self) -> Sequence[Table]:
+        """Return both deltas at every epsilon."""
+        fields = [Field("ε", "epsilon", promised, numeric=True)]
+        columns: list[Any] = [self.public.epsilon]
+        for name, curve in self.curves.items():
+            fields += [
+                Field(f"δ, sample {name}", f"delta_{name}", _show_delta, numeric=True),
+                Field("known", f"known_{name}"),
+            ]
+            columns += [curve.delta, curve.standings]
+        rows = tuple(zip(*columns, strict=True))
+        return [Table("curves", self.technique, tuple(fields), rows)]
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return both curves."""
+        return {"δ over ε": lambda axes: draw_curves(axes, self.curves, logarithmic=False)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return both curves as arrays."""
+        return {f"sample_{name}": curve.to_json() for name, curve in self.curves.items()}
+
+
+def _show_delta(delta: float) -> str:
+    return rounded_up(delta, 6)
+
+
+def _show_pair(pair: Pair) -> str:
+    return f"{pair[0]:.15g} against {pair[1]:.15g}"
 
 
 def agree(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
@@ -271,6 +411,18 @@ def ascending_epsilons(values: object) -> FloatArray:
     if not len(array):
         raise InvalidInput("Expected at least one epsilon.")
     return array
+
+
+def shown_epsilons(drawn: FloatArray) -> list[float]:
+    """Return a few round epsilons from where a curve is high to where it has fallen.
+
+    Examples
+    --------
+    >>> shown_epsilons(default_epsilons(200, 50.0))
+    [0.0, 0.02, 0.04, 0.08, 0.2]
+    """
+    few = drawn[[0, len(drawn) // 8, len(drawn) // 4, len(drawn) // 2, -1]]
+    return sorted({float(f"{epsilon:.1g}") for epsilon in few})
 
 
 def default_epsilons(count: int, spread: float) -> FloatArray:

@@ -11,15 +11,19 @@ side, not one converted into the other.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE
+from omit._text import promised, rounded_up
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.laws.noise import gaussian_delta, gaussian_scale
-from omit.statistical.curve import PrivacyCurve, StatisticalGuarantee
+from omit.report.result import Field, Result, Table
+from omit.statistical.curve import NOT_DIFFERENTIAL, PrivacyCurve, StatisticalGuarantee
 from omit.statistical.partition import Partition, each_probability
 
 # Rounding may not cost a query that fits exactly.
@@ -48,9 +52,17 @@ class DpComparison:
     paper: int
     exact: int
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers of queries with the delta that they are for."""
+        return {
+            "delta": self.delta,
+            "queries_by_the_paper": self.paper,
+            "queries_exactly": self.exact,
+        }
+
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Result):
     """A partition with its accuracy, its delta by the theorem and exactly, and DP beside it.
 
     Attributes
@@ -81,6 +93,9 @@ class Plan:
     dp_at_exact: DpComparison | None
     assumption: str
 
+    command: ClassVar[str] = "partition plan"
+    caution: ClassVar[str | None] = NOT_DIFFERENTIAL
+
     @property
     def guarantee(self) -> StatisticalGuarantee | NoGuarantee:
         """The best promise: exact where all blocks answer the same property."""
@@ -88,6 +103,81 @@ class Plan:
         if delta >= 1:
             return NoGuarantee(f"delta is 1 at epsilon = {self.epsilon:g}.")
         return StatisticalGuarantee(self.epsilon, delta, self.assumption)
+
+    @property
+    def verdict(self) -> str:
+        """What is promised for all answers together."""
+        count = len(self.partition.sizes)
+        asked = "1 query" if count == 1 else f"{count:,} queries"
+        if isinstance(self.guarantee, NoGuarantee):
+            return f"{asked} on {self.partition.n:,} entries: {self.guarantee}"
+        delta = rounded_up(self.guarantee.delta, 6)
+        pair = f"({promised(self.epsilon)}, {delta})"
+        return f"{asked} on {self.partition.n:,} entries are {pair}-statistically private together."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The assumption, and how delta might be smaller."""
+        assuming = f"Assuming {self.assumption}."
+        if self.exact is not None:
+            return (assuming,)
+        return (
+            assuming,
+            "For different properties only the theorem holds; if all blocks answer the same "
+            "property (--same-property), the exact δ is known and smaller.",
+        )
+
+    def tables(self) -> Sequence[Table]:
+        """Return the blocks, and what differential privacy allows at the same error."""
+        kinds = Counter(
+            zip(self.partition.sizes, self.probabilities, self.standard_errors, strict=True)
+        )
+        blocks = Table(
+            "blocks",
+            "Blocks",
+            (
+                Field("blocks", "blocks", "{:,}".format, numeric=True),
+                Field("entries per block", "entries", "{:,}".format, numeric=True),
+                Field("p", "p", repr, numeric=True),
+                Field("standard error", "standard_error", "{:.4g}".format, numeric=True),
+            ),
+            tuple((number, *kind) for kind, number in kinds.items()),
+        )
+        deltas = [("Theorem 5.1", self.theorem, self.dp_at_theorem)]
+        if self.exact is not None:
+            deltas.append(("exact", self.exact, self.dp_at_exact))
+        count = len(self.partition.sizes)
+        comparison = Table(
+            "with_dp",
+            "At the same error, ε and δ",
+            (
+                Field("δ by", "method"),
+                Field("δ", "delta", lambda delta: rounded_up(delta, 6), numeric=True),
+                Field("queries", "queries", "{:,}".format, numeric=True),
+                Field("DP by formula", "dp_by_the_paper", "{:,}".format, numeric=True),
+                Field("DP exactly", "dp_exactly", "{:,}".format, numeric=True),
+            ),
+            tuple(
+                (name, delta, count, dp and dp.paper, dp and dp.exact) for name, delta, dp in deltas
+            ),
+        )
+        return [blocks, comparison]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan block by block."""
+        return {
+            "n": self.partition.n,
+            "epsilon": self.epsilon,
+            "queries": len(self.partition.sizes),
+            "block_sizes": list(self.partition.sizes),
+            "probabilities": list(self.probabilities),
+            "standard_errors": list(self.standard_errors),
+            "delta_theorem_5_1": self.theorem,
+            "delta_exact": self.exact,
+            "dp_at_theorem_delta": self.dp_at_theorem and self.dp_at_theorem.to_json(),
+            "dp_at_exact_delta": self.dp_at_exact and self.dp_at_exact.to_json(),
+            "assumption": self.assumption,
+        }
 
 
 def plan(
@@ -279,7 +369,7 @@ def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int
     if cost(1) > delta:
         raise Unattainable(
             f"Even one query on all {n:,} entries has delta = {cost(1):.4g} at epsilon = "
-            f"{epsilon:g}; add noise or allow more."
+            f"{epsilon:g}; increase delta or add noise."
         )
     low, high = 1, min(n, MOST_QUERIES) + 1
     while high - low > 1:
