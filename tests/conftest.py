@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -19,6 +20,11 @@ class Run(NamedTuple):
     code: int
     out: str
     err: str
+
+    @property
+    def result(self) -> Any:
+        """What a program gets: the result in the envelope that all commands share."""
+        return json.loads(self.out)["result"]
 
 
 @pytest.fixture

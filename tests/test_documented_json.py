@@ -17,7 +17,8 @@ SECTIONS = {
     part.partition("\n")[0]: set(re.findall(r"`([a-z_0-9]+)`", part))
     for part in PAGE.partition("\n## JSON\n")[2].split("\n### ")
 }
-EVERYWHERE = {"neighbours", "notes", "verdict"}
+ENVELOPE = {"command", "version", "parameters", "seed", "result"}
+EVERYWHERE = {"neighbours", "notes", "verdict"} | ENVELOPE
 # What they hold is named by data, parameters and theorems.
 NAMED_BY_OTHERS = {
     "bounds",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -32,13 +31,13 @@ def test_a_property_curve_is_printed_and_drawn(omit_command: Omit) -> None:
 
 def test_numbers_for_programs_are_those_of_the_library(omit_command: Omit) -> None:
     words = "curve property --n 1000 --p 0.3 --known 10 --epsilon 0.1 --epsilon 0.2 --json"
-    content = json.loads(omit_command(words).out)
+    content = omit_command(words).result
     assert content["delta"] == property_curve(1000, 0.3, [0.1, 0.2], known=10).delta.tolist()
     assert content["method"] == "exact"
     assert not list(Path().iterdir()), "programs get no picture"
     grouped = omit_command("curve property --group 50:0.2 --group 50:0.7 --epsilon 0.1 --json")
     expected = grouped_property_curve([(50, 0.2), (50, 0.7)], [0.1]).delta.tolist()
-    assert json.loads(grouped.out)["delta"] == expected
+    assert grouped.result["delta"] == expected
 
 
 @pytest.mark.parametrize("noise", ["laplace:2", "gaussian:2", "discrete-gaussian:2"])
@@ -54,7 +53,7 @@ def test_a_sum_takes_a_distribution_from_words_or_a_file(omit_command: Omit) -> 
     words = "curve sum --n 500 --epsilon 0.1 --json"
     typed = omit_command(f"{words} --values 0:0.5,1:0.3,2:0.2")
     from_file = omit_command(f"{words} --distribution law.csv")
-    assert json.loads(typed.out)["delta"] == json.loads(from_file.out)["delta"]
+    assert typed.result["delta"] == from_file.result["delta"]
     drawn = omit_command("curve sum --n 500 --values 0:0.5,1:0.3,2:0.2 --output sum.png")
     assert drawn.code == 0
     assert Path("sum.png").read_bytes().startswith(b"\x89PNG")
@@ -63,7 +62,7 @@ def test_a_sum_takes_a_distribution_from_words_or_a_file(omit_command: Omit) -> 
 @pytest.mark.parametrize("way", ["without-replacement:20", "poisson:0.2", "with-replacement:8"])
 def test_a_sample_is_shown_public_and_secret(omit_command: Omit, way: str) -> None:
     run = omit_command(f"curve sample --n 100 --p 0.3 --sample {way} --epsilon 0.1 --json")
-    content = json.loads(run.out)
+    content = run.result
     public, secret = content["sample_public"], content["sample_secret"]
     assert secret["delta"][0] <= public["delta"][0]
 
@@ -76,7 +75,7 @@ def test_an_estimate_says_so(omit_command: Omit) -> None:
 
 def test_a_plan_shows_both_deltas_and_both_ways_to_count(omit_command: Omit) -> None:
     words = "partition plan --n 32768 --queries 64 --epsilon 0.01 --same-property"
-    content = json.loads(omit_command(f"{words} --json").out)
+    content = omit_command(f"{words} --json").result
     assert content["block_sizes"] == [512] * 64
     assert content["delta_exact"] == pytest.approx(1.104815e-3, rel=1e-6)
     assert content["dp_at_theorem_delta"]["queries_by_the_paper"] == 5
@@ -87,18 +86,18 @@ def test_a_plan_shows_both_deltas_and_both_ways_to_count(omit_command: Omit) -> 
 
 def test_a_plan_by_importance_by_probability_and_by_delta(omit_command: Omit) -> None:
     words = "partition plan --n 100 --queries 3 --epsilon 0.1 --importance 4,1,1 --json"
-    assert json.loads(omit_command(words).out)["block_sizes"] == [50, 25, 25]
+    assert omit_command(words).result["block_sizes"] == [50, 25, 25]
     for chances in ("0.5,0.1", "0.2,0.2", "0.2"):
         different = omit_command(f"partition plan --n 100 --queries 2 --epsilon 0.1 --p {chances}")
         assert "only the theorem holds" in different.out
         assert "exact  " not in different.out
     by_delta = "partition plan --n 32768 --delta 0.0307 --epsilon 0.01 --json"
-    assert json.loads(omit_command(by_delta).out)["queries"] == 64
+    assert omit_command(by_delta).result["queries"] == 64
 
 
 def test_a_partition_answers_each_query_on_its_block(omit_command: Omit) -> None:
     words = "partition answer adult --column age --query mean --query share:>=40 --seed 1 --json"
-    content = json.loads(omit_command(words).out)
+    content = omit_command(words).result
     assert [each["entries"] for each in content["answers"]] == [16281, 16280]
     assert content["answers"][0]["answer"] == pytest.approx(38.58, abs=0.5)
     assert content["statistical_guarantee"] is None
@@ -128,7 +127,7 @@ def test_answers_without_a_promise_are_called_not_private_in_the_first_line(
     for words, private in (("--query mean", False), ("--query share:>=40 --p 0.4", True)):
         asked = f"partition answer adult --column age {words} --json"
         run = omit_command(asked + (" --epsilon 0.1" if private else ""))
-        assert json.loads(run.out)["private"] is private
+        assert run.result["has_guarantee"] is private
 
 
 def test_no_delta_is_shown_as_zero_unless_it_is(omit_command: Omit) -> None:
@@ -159,7 +158,7 @@ def test_epsilon_is_shown_with_its_digits(omit_command: Omit) -> None:
 )
 def test_curves_fall_with_epsilon(omit_command: Omit, words: str) -> None:
     asked = " ".join(f"--epsilon {each}" for each in (0, 1, 5, 20, 30, 37, 700, 1000))
-    content = json.loads(omit_command(f"{words.replace('--no-figure', '')} {asked} --json").out)
+    content = omit_command(f"{words.replace('--no-figure', '')} {asked} --json").result
     for curve in (content,) if "delta" in content else (content[k] for k in content if "_" in k):
         assert curve["delta"] == sorted(curve["delta"], reverse=True)
         assert (np.array(curve["delta_lower"]) <= curve["delta"]).all()
@@ -169,9 +168,10 @@ def test_curves_fall_with_epsilon(omit_command: Omit, words: str) -> None:
 def test_a_bound_is_marked_as_one(omit_command: Omit) -> None:
     asked = "curve sum --n 50 --values 0:0.5,1:0.3,2:0.2 --epsilon 0.5 --no-figure"
     exact, bound = omit_command(asked).out, omit_command(f"{asked} --noise gaussian:0.5").out
-    assert "≤" not in exact
-    assert re.search(r"≤ \d", bound)
-    assert "is an upper bound, at most" in bound
+    assert re.search(r"\d  exact ", exact)
+    assert "at most" not in exact
+    assert re.search(r"\d  at most ", bound)
+    assert re.search(r"Where δ is a bound, it is at most \S+ above the truth", bound)
 
 
 def test_the_paper_is_reproduced(omit_command: Omit) -> None:
@@ -195,21 +195,21 @@ def test_the_paper_is_reproduced(omit_command: Omit) -> None:
 def test_extreme_noise_and_epsilons_are_answered(omit_command: Omit, words: str) -> None:
     run = omit_command(f"{words} --json")
     assert (run.code, run.err) == (0, "")
-    [delta] = json.loads(run.out)["delta"]
+    [delta] = run.result["delta"]
     without = omit_command(f"{re.sub('--noise [^ ]+', '', words)} --json")
-    assert 0 <= delta <= json.loads(without.out)["delta"][0] * (1 + 1e-9) + 1e-12
+    assert 0 <= delta <= without.result["delta"][0] * (1 + 1e-9) + 1e-12
 
 
 def test_noise_on_one_group_is_noise_on_a_property_query(omit_command: Omit) -> None:
     asked = "--noise gaussian:1 --epsilon 0 --epsilon 0.14 --json"
-    group = json.loads(omit_command(f"curve property --group 200:0.5 {asked}").out)
-    one = json.loads(omit_command(f"curve property --n 200 --p 0.5 {asked}").out)
+    group = omit_command(f"curve property --group 200:0.5 {asked}").result
+    one = omit_command(f"curve property --n 200 --p 0.5 {asked}").result
     assert group["delta"] == pytest.approx(one["delta"], rel=1e-7)
 
 
 def test_one_query_is_one_query(omit_command: Omit) -> None:
     run = omit_command("partition plan --n 10 --queries 1 --epsilon 0.1")
-    assert run.out.startswith("1 query on 10 entries")
+    assert "1 query on 10 entries" in run.out
 
 
 @pytest.mark.parametrize(
