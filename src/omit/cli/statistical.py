@@ -22,8 +22,8 @@ from omit.report.files import require_figure, write_figure
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from omit.statistical.added_noise import AddedNoise
     from omit.statistical.curve import PrivacyCurve
+    from omit.statistical.noise import AddedNoise
 
 curve_app = typer.Typer(
     help="Statistical privacy: delta for every epsilon, if only the distribution is known.",
