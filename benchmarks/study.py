@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from omit.study.cell import Cell, Computation
+from omit.study.cell import Answer, Cell, Computation, Finished
 from omit.study.results import read_results
 from omit.study.run import run_study
-from omit.study.store import open_store
-from omit.study.values import Answer
-from omit.study.worker import Finished
+from omit.study.store import NAME, open_store
 
 CELLS = 100_000
 REPETITIONS = 3
@@ -30,6 +28,19 @@ def compute(parameters: Mapping[str, Any], prepared: Any, rng: np.random.Generat
 
 
 quick = Computation("quick", 1, compute)
+
+
+def prepare(shared: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    time.sleep(0.3)  # a data set and its outlier scores
+    return rng.normal()
+
+
+def use(parameters: Mapping[str, Any], prepared: Any, rng: np.random.Generator) -> Any:
+    time.sleep(0.02)
+    return {"error": prepared * parameters["rate"]}
+
+
+prepared_cells = Computation("prepared", 1, use, prepare, shared=("data",))
 
 
 def declare(count: int) -> tuple[Cell, ...]:
@@ -58,13 +69,21 @@ def overhead(folder: Path, where: str, count: int) -> None:
     )
 
 
+def preparations(folder: Path, where: str) -> None:
+    cells = prepared_cells.grid(data=range(8), rate=range(1, 61))
+    start = time.perf_counter()
+    run_study(cells, folder / f"prepared-{where.replace(':', '-')}", where)
+    seconds = time.perf_counter() - start
+    print(f"480 cells in 8 groups, {where}: {seconds:.1f} s (6 s with every group prepared once)")
+
+
 def resume(folder: Path) -> None:
     cells = declare(CELLS)
     with open_store(folder / "large") as store:
         for first in range(0, CELLS, 500):
             rows: tuple[dict[str, Answer], ...] = ({"error": 0.123456789, "method": "exact"},)
             store.append([Finished(cell, rows, 0.01) for cell in cells[first : first + 500]])
-    size = (folder / "large" / "results.log").stat().st_size / 1e6
+    size = (folder / "large" / NAME).stat().st_size / 1e6
     best = {"declare": np.inf, "run again": np.inf, "table": np.inf}
     for _ in range(REPETITIONS):
         times = [time.perf_counter()]
@@ -89,6 +108,8 @@ def main() -> None:
         overhead(folder, "process", 20_000)
         overhead(folder, "cores:2", 20_000)
         overhead(folder, "local:2", 20_000)
+        preparations(folder, "cores:2")
+        preparations(folder, "local:2")
         resume(folder)
 
 

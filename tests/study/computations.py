@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from omit.study.cell import Cell, Computation
-from omit.study.worker import Finished
+from omit.study.cell import Cell, Computation, Finished
 
 
 def _draw(shared: Mapping[str, Any], rng: np.random.Generator) -> Any:

@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,10 @@ import pytest
 
 import omit
 from omit.errors import InvalidInput
-from omit.study import cluster as omit_cluster
-from omit.study.environment import Environment, OtherEnvironment
-from omit.study.progress import Progress
-from omit.study.run import run_study
+from omit.study import run, workers
+from omit.study.batch import Batch, Environment, OtherEnvironment
+from omit.study.run import Progress, run_study
 from omit.study.store import read_store
-from omit.study.worker import Hand
 from tests.study.computations import deadly, matrix_mean, threads
 from tests.study.test_run import RUN
 from tests.study.test_store import with_this_path
@@ -107,7 +106,7 @@ def test_a_cell_that_kills_every_worker_is_given_up_and_the_others_go_on(tmp_pat
 def test_a_cluster_that_cannot_be_reached_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(omit_cluster, "_CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "_CONNECT_SECONDS", 0.5)
     with socket.socket() as taken:  # nobody listens there
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
@@ -135,7 +134,7 @@ def test_an_encrypted_address_without_certificates_is_a_sentence(
 def test_a_cluster_without_workers_is_a_sentence(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(omit_cluster, "_FIRST_WORKER_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "_FIRST_WORKER_SECONDS", 0.5)
     with pytest.raises(InvalidInput, match="has no workers; start some"):
         run_study(CELLS, tmp_path / "store", scheduler)
 
@@ -192,8 +191,9 @@ def test_workers_without_the_package_are_refused(
 def test_a_cluster_that_loses_all_workers_is_a_sentence(
     scheduler: str, worker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(omit_cluster, "_NO_WORKER_SECONDS", 0.5)
-    monkeypatch.setattr(omit_cluster, "_LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(workers, "_NO_WORKER_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(run, "LOOK_SECONDS", 0.2)
     only = worker(scheduler)
 
     def kill(now: Progress) -> None:
@@ -246,16 +246,16 @@ def test_a_scheduler_that_is_killed_is_one_sentence(
 
 
 class Lost:
-    """A client whose scheduler does not answer any more."""
+    """A client, and its executor, whose scheduler does not answer any more."""
 
     def __init__(self, error: Exception, status: str = "running") -> None:
         self.status = status
         self._error = error
 
-    def ncores(self, *arguments: object, **options: object) -> Any:
+    def nthreads(self, *arguments: object, **options: object) -> Any:
         raise self._error
 
-    submit = ncores
+    submit = nthreads
 
 
 @pytest.mark.parametrize(
@@ -268,24 +268,25 @@ class Lost:
         Lost(RuntimeError("cannot schedule new futures"), status="closed"),
     ],
 )
-def test_whatever_a_lost_scheduler_raises_is_a_sentence(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def nothing_done(*arguments: object, **options: object) -> None:
-        raise TimeoutError
-
-    monkeypatch.setattr(distributed, "wait", nothing_done)
-    lost = omit_cluster.Cluster(client, "tcp://x:1")
-    hand = Hand((threads.cell(),), "run", 1.0)
-    for call in (lost.slots, lost.wait, lambda: lost.submit(hand)):
+def test_whatever_a_lost_scheduler_raises_is_a_sentence(client: Any) -> None:
+    lost = workers.ClusterWorkers(client, "tcp://x:1")
+    batch = Batch((threads.cell(),), "group", "run")
+    cancelled: Future[Any] = Future()
+    cancelled.cancel()
+    calls: tuple[Callable[[], object], ...] = (
+        lost.executors,
+        lambda: lost.submit(client, batch),
+        lambda: lost.outcome(batch, cancelled),
+    )
+    for call in calls:
         with pytest.raises(InvalidInput, match="The cluster at tcp://x:1 is gone; what was"):
             call()
 
 
 def test_an_error_of_ours_is_not_blamed_on_the_cluster() -> None:
-    lost = omit_cluster.Cluster(Lost(ZeroDivisionError()), "tcp://x:1")
+    lost = workers.ClusterWorkers(Lost(ZeroDivisionError()), "tcp://x:1")
     with pytest.raises(ZeroDivisionError):
-        lost.slots()
+        lost.executors()
 
 
 def test_an_environment_says_what_differs() -> None:

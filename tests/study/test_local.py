@@ -11,11 +11,10 @@ import pytest
 
 from omit.errors import InvalidInput
 from omit.study.cell import Cell, Computation
-from omit.study.local import _Process
 from omit.study.results import read_results
 from omit.study.run import run_study
 from omit.study.store import read_store
-from omit.study.worker import Hand
+from omit.study.workers import OneProcess
 from tests.study.computations import deadly, matrix_mean, threads
 
 
@@ -72,9 +71,9 @@ class SlowPool:
         self.taken_at_the_end = self.future.running()
 
 
-def test_a_pool_is_not_killed_before_it_has_taken_its_hand() -> None:
-    process, pool = _Process(), SlowPool()
+def test_a_pool_is_not_killed_before_it_has_taken_its_task() -> None:
+    process, pool = OneProcess(), SlowPool()
     process._pool = pool
-    process.start(Hand((threads.cell(),), "run", 1.0))
-    process.end(kill=True)
+    process.submit(print)
+    process.shutdown(wait=False)
     assert pool.taken_at_the_end

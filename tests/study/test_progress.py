@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from omit.study.cell import Cell, Computation
-from omit.study.progress import Estimate
-from omit.study.worker import Finished
+from omit.study.cell import Cell, Computation, Finished
+from omit.study.run import Estimate
 from tests.study.computations import _several, _toss
 
 

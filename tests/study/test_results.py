@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 from omit.errors import InvalidInput
+from omit.study.cell import Answer, Finished
 from omit.study.results import Results, read_results
 from omit.study.run import run_study
 from omit.study.store import open_store
-from omit.study.values import Answer
-from omit.study.worker import Finished
 from tests.study.computations import powers, tosses
 
 
@@ -31,7 +30,7 @@ def test_a_cell_may_have_several_rows(results: Results) -> None:
         {"power": 2, "value": 9},
     )
     assert results.row(tosses.cell(tosses=10)).keys() == {"heads"}
-    with pytest.raises(InvalidInput, match=r"Expected one row for powers: base=3, found 3"):
+    with pytest.raises(InvalidInput, match=r"Expected one row for powers: base=3, got 3"):
         results.row(powers.cell(base=3))
     with pytest.raises(InvalidInput, match="no results for powers: base=4"):
         results.rows(powers.cell(base=4))
@@ -109,3 +108,14 @@ def test_a_store_is_read_without_its_study(results: Results, tmp_path: Path) -> 
     assert powers.cell(base=2) in everything
     assert len(read_results(tmp_path / "store", [powers.cell(base=2), powers.cell(base=9)])) == 1
     assert len(read_results(tmp_path / "no store")) == 0
+
+
+def test_results_present_themselves(results: Results) -> None:
+    assert results.verdict == "3 cells are stored."
+    assert results.summary().splitlines()[:3] == [
+        "Computation  Version  Cells  Rows  Time (s)",
+        "powers             1      2     6       0.0",
+        "tosses             1      1     1       0.0",
+    ]
+    assert [line["rows"] for line in results.to_json()["computations"]] == [6, 1]
+    assert "<table" in results._repr_html_()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omit.errors import InvalidInput
-from omit.study.values import canonical, plain_answer, plain_parameter, stream
+from omit.study.cell import canonical, plain_answer, plain_parameter, stream
 
 
 class Colour(enum.StrEnum):

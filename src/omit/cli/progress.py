@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from omit.study.progress import Progress as StudyProgress
+    from omit.study.run import Progress as StudyProgress
 
 
 @contextmanager

@@ -1,15 +1,30 @@
-"""A computation, and the cells that it computes.
+"""A computation, the cells that it computes, and what identifies a cell.
 
 A `Computation` says how one cell is computed; a `Cell` is a computation with all its parameters.
 A cell's identity is the SHA-256 of the computation's name, its version and the cell's parameters:
 the same on every machine, in every process, in whatever order parameters are written. The random
 stream of a cell follows from its identity, so its results depend on nothing else.
+
+Two ways to write the same parameter must not make two cells, and nothing about a parameter may
+depend on the process that reads it. Hence:
+
+- text, integers, other numbers, booleans, None and tuples of these are parameters;
+- numbers that are equal are the same parameter: ``1``, ``1.0`` and ``numpy.float32(1)`` all become
+  ``1``, and ``-0.0`` becomes ``0``. A computation therefore gets an integer as an `int`;
+- a boolean is no number: ``True`` and ``1`` differ;
+- what is not a finite number, and integers beyond 2⁵³, which floats cannot tell apart, are refused.
+
+Answers of a computation are kept as they are, to the last bit: ``1.0`` stays a float, ``-0.0``
+keeps its sign, and infinities and NaN are allowed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import itertools
+import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -18,8 +33,9 @@ import numpy as np
 
 from omit import _validate
 from omit.errors import InvalidInput
-from omit.study.values import Value, canonical, fingerprint, plain_parameter, stream
 
+Value: TypeAlias = "str | int | float | bool | tuple[Value, ...] | None"
+Answer: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Row | Sequence[Row]
 Prepare: TypeAlias = Callable[[Mapping[str, Any], np.random.Generator], Any]
@@ -28,6 +44,9 @@ Cost: TypeAlias = Callable[[Mapping[str, Any]], float]
 
 # Columns of the table of results that are not parameters.
 RESERVED = frozenset({"computation", "version", "row", "seconds", "identity"})
+
+_LARGEST_INTEGER = 2**53
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -43,7 +62,7 @@ class Computation:
         computed again.
     compute : callable
         ``compute(parameters, prepared, rng)`` returns the row of the cell, a mapping from names to
-        text, numbers, truth values or None; or several rows, as a list of such mappings.
+        text, numbers, booleans or None; or several rows, as a list of such mappings.
     prepare : callable, optional
         ``prepare(shared, rng)`` returns whatever cells with the same shared parameters have in
         common: a data set, outlier scores, calibrations. A worker does it once and keeps it for
@@ -127,14 +146,14 @@ class Computation:
         Every value is brought into its plain form and written as text once, not once per cell.
         """
         self._check_names(axes)
-        values = [[_item(name, value) for value in axis] for name, axis in axes.items()]
+        values = [[_parameter(name, value) for value in axis] for name, axis in axes.items()]
         names = list(axes)
         order = sorted(range(len(names)), key=names.__getitem__)
         for combination in itertools.product(*values):
             chosen = [combination[position] for position in order]
-            text = ",".join([each.text for each in chosen])
+            text = ",".join([parameter.text for parameter in chosen])
             identity = fingerprint(f"{self.prefix}{{{text}}}")
-            yield Cell(self, tuple([each.item for each in chosen]), identity)
+            yield Cell(self, tuple([parameter.item for parameter in chosen]), identity)
 
     def _check_names(self, names: Iterable[str]) -> None:
         given = set(names)
@@ -212,6 +231,27 @@ class Cell:
         return ", ".join(f"{name}={value!r}" for name, value in self.items)
 
 
+@dataclass(frozen=True)
+class Finished:
+    """The rows of a cell, and how long they took, with the preparation if it came first."""
+
+    cell: Cell
+    rows: tuple[dict[str, Answer], ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be computed, and why."""
+
+    cell: Cell
+    reason: str
+    details: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cell}: {self.reason}"
+
+
 def distinct(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return every cell once, in the order of its first appearance.
 
@@ -220,7 +260,7 @@ def distinct(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     InvalidInput
         If something is not a cell, or two computations share a name and a version.
     """
-    found: dict[str, Cell] = {}
+    by_identity: dict[str, Cell] = {}
     computations: dict[tuple[str, int], Computation] = {}
     for cell in _validate.several("cells", cells):
         if not isinstance(cell, Cell):
@@ -232,27 +272,111 @@ def distinct(cells: Iterable[Cell]) -> tuple[Cell, ...]:
                 f"Two computations are both {computation.name!r}, version {computation.version}; "
                 "give one of them another name."
             )
-        found.setdefault(cell.identity, cell)
-    return tuple(found.values())
+        by_identity.setdefault(cell.identity, cell)
+    return tuple(by_identity.values())
 
 
 def _is_top_level(function: object) -> bool:
     return inspect.isfunction(function) and function.__qualname__.isidentifier()
 
 
-class _Item(NamedTuple):
+class _Parameter(NamedTuple):
     """A parameter, and what it is in the text that the identity is made of."""
 
     item: tuple[str, Value]
     text: str
 
 
-def _item(name: str, value: object) -> _Item:
+def _parameter(name: str, value: object) -> _Parameter:
     plain = plain_parameter(name, value)
-    return _Item((name, plain), canonical({name: plain})[1:-1])
+    return _Parameter((name, plain), canonical({name: plain})[1:-1])
 
 
 def _axis(values: object) -> tuple[object, ...]:
     if isinstance(values, np.ndarray):
         return tuple(values.tolist())
     return tuple(values) if isinstance(values, list | tuple | range) else (values,)
+
+
+def plain_parameter(name: str, value: object) -> Value:
+    """Return a parameter in its one plain form.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not plain data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain_parameter("rates", [np.float64(0.1), 1.0, -0.0])
+    (0.1, 1, 0)
+    """
+    if type(value) is str:  # first because it is quick, and grids are large
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(plain_parameter(name, item) for item in value)
+    scalar = _plain_scalar(name, value)
+    if scalar is None or isinstance(scalar, bool | str):
+        return scalar
+    if not math.isfinite(scalar):
+        raise InvalidInput(
+            f"Expected the parameter {name}={scalar} to be finite; None or a word can stand for it."
+        )
+    if isinstance(scalar, float) and not scalar.is_integer():
+        return scalar
+    if abs(scalar) > _LARGEST_INTEGER:
+        raise InvalidInput(f"Expected the integer {name}={scalar} within ±2⁵³.")
+    return int(scalar)
+
+
+def plain_answer(name: str, value: object) -> Answer:
+    """Return an answer of a computation as plain data, bit for bit.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not text, a number, a boolean or None.
+    """
+    return _plain_scalar(name, value)
+
+
+def _plain_scalar(name: str, value: object) -> Answer:
+    if value is None or type(value) in (float, bool):
+        return value  # type: ignore[return-value]  # mypy does not narrow by type()
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating) and (value != value or float(value) == value):
+        return float(value)
+    raise InvalidInput(
+        f"Expected {name} to be text, a number, a boolean, None or a tuple of these, "
+        f"got {_validate.shown(value)}."
+    )
+
+
+def canonical(data: Mapping[str, object]) -> str:
+    """Return the one text of plain data: JSON in ASCII with sorted names and no spaces.
+
+    Floats are written by their shortest exact text, which is the same on every platform.
+
+    Examples
+    --------
+    >>> canonical({"rate": 0.1, "data": "adult"})
+    '{"data":"adult","rate":0.1}'
+    """
+    return _CANONICAL.encode(data)
+
+
+def fingerprint(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def stream(identity: str) -> np.random.Generator:
+    """Return the random stream that belongs to an identity, and to nothing else."""
+    seed = np.random.SeedSequence(int(identity, 16))
+    return np.random.Generator(np.random.PCG64(seed))

@@ -1,25 +1,27 @@
-"""The table of results."""
+"""The results of a study: the rows of its cells, and what may be said about them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from omit.errors import InvalidInput
-from omit.study.cell import Cell
-from omit.study.records import Stored
-from omit.study.store import PathLike, read_store
-from omit.study.worker import Failure
+from omit.report.files import write_whole
+from omit.report.result import Field, Result, Table
+from omit.study.cell import Cell, Failure, distinct
+from omit.study.store import PathLike, Snapshot, Stored, WallTime, read_store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class Results:
+class Results(Result):
     """The rows of cells, as `run_study` and `read_results` return them.
+
+    A summary counts the cells of every computation; all rows are in `to_frame` and `write`.
 
     Parameters
     ----------
@@ -27,11 +29,62 @@ class Results:
         The cells by identity, in the order that tables have.
     failures : tuple of Failure
         The cells that could not be computed.
+    wall_times : tuple of WallTime
+        The seconds from beginning to end and the number of new cells of every run of these very
+        cells that computed any; a run that was killed is not there.
     """
 
-    def __init__(self, stored: Mapping[str, Stored], failures: tuple[Failure, ...] = ()) -> None:
+    command: ClassVar[str] = "study"
+    caution: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        stored: Mapping[str, Stored],
+        failures: tuple[Failure, ...] = (),
+        wall_times: tuple[WallTime, ...] = (),
+    ) -> None:
         self.stored = stored
         self.failures = failures
+        self.wall_times = wall_times
+
+    @classmethod
+    def of(
+        cls, snapshot: Snapshot, cells: Sequence[Cell], failures: tuple[Failure, ...] = ()
+    ) -> Results:
+        """Return what a store has of these cells, in their order."""
+        stored = snapshot.cells(cell.identity for cell in cells)
+        return cls(stored, failures, snapshot.wall_times(cells))
+
+    @property
+    def verdict(self) -> str:
+        """How many cells there are, and how many failed."""
+        failed = f", {len(self.failures):,} could not be computed" if self.failures else ""
+        return f"{len(self):,} cells are stored{failed}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The first failures, with their reasons."""
+        return tuple(f"{failure}." for failure in self.failures[:3])
+
+    def tables(self) -> Sequence[Table]:
+        """Return the number of cells and rows of every computation, and the time they took."""
+        cells: Counter[tuple[str, int]] = Counter()
+        rows: Counter[tuple[str, int]] = Counter()
+        seconds: Counter[tuple[str, int]] = Counter()
+        for cell in self.stored.values():
+            computation = cell.computation, cell.version
+            cells[computation] += 1
+            rows[computation] += len(cell.rows)
+            seconds[computation] += cell.seconds  # type: ignore[assignment]  # adds floats too
+        fields = (
+            Field("Computation", "computation"),
+            Field("Version", "version", numeric=True),
+            Field("Cells", "cells", "{:,}".format, numeric=True),
+            Field("Rows", "rows", "{:,}".format, numeric=True),
+            Field("Time (s)", "seconds", "{:.1f}".format, numeric=True),
+        )
+        lines = tuple((*key, cells[key], rows[key], seconds[key]) for key in cells)
+        return (Table("computations", "", fields, lines),)
 
     def __len__(self) -> int:
         return len(self.stored)
@@ -61,7 +114,7 @@ class Results:
         """
         rows = self.rows(cell)
         if len(rows) != 1:
-            raise InvalidInput(f"Expected one row for {cell}, found {len(rows)}; use rows().")
+            raise InvalidInput(f"Expected one row for {cell}, got {len(rows)}; use rows().")
         return rows[0]
 
     def seconds(self, cell: Cell) -> float:
@@ -81,16 +134,16 @@ class Results:
         parameters: set[str] = set()
         answers: dict[str, None] = {}
         lines: list[dict[str, Any]] = []
-        for identity, each in self.stored.items():
-            parameters.update(each.parameters)
+        for identity, cell in self.stored.items():
+            parameters.update(cell.parameters)
             origin = {
-                "computation": each.computation,
-                "version": each.version,
+                "computation": cell.computation,
+                "version": cell.version,
                 "identity": identity,
             }
-            for number, row in enumerate(each.rows):
+            for number, row in enumerate(cell.rows):
                 answers.update(dict.fromkeys(row))
-                lines.append({**each.parameters, **row, **origin, "row": number})
+                lines.append({**cell.parameters, **row, **origin, "row": number})
         columns = [*sorted(parameters), *(name for name in answers if name not in parameters)]
         return DataFrame(lines, columns=[*columns, "computation", "version", "row", "identity"])
 
@@ -101,10 +154,10 @@ class Results:
         """
         from pandas import DataFrame
 
-        names = sorted({name for each in self.stored.values() for name in each.parameters})
+        names = sorted({name for cell in self.stored.values() for name in cell.parameters})
         lines = [
-            {**each.parameters, "computation": each.computation, "seconds": each.seconds}
-            for each in self.stored.values()
+            {**cell.parameters, "computation": cell.computation, "seconds": cell.seconds}
+            for cell in self.stored.values()
         ]
         return DataFrame(lines, columns=[*names, "computation", "seconds"])
 
@@ -125,17 +178,8 @@ class Results:
         }
         if target.suffix not in writers:
             raise InvalidInput(f"Expected {target} to end in {' or '.join(writers)}.")
-        unfinished = target.with_name(f".unfinished-{target.name}")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            writers[target.suffix](_flat(self.to_frame()), unfinished)
-            unfinished.replace(target)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InvalidInput(f"Cannot write {target}: {reason}.") from error
-        finally:
-            with suppress(OSError):
-                unfinished.unlink()
+        frame = _flat(self.to_frame())
+        write_whole(target, lambda file: writers[target.suffix](frame, file))
 
 
 def read_results(store: PathLike, cells: Iterable[Cell] | None = None) -> Results:
@@ -148,12 +192,8 @@ def read_results(store: PathLike, cells: Iterable[Cell] | None = None) -> Result
     InvalidInput
         If it is no store.
     """
-    found = read_store(store)
-    if cells is None:
-        return Results(found.cells())
-    wanted = list(dict.fromkeys(cell.identity for cell in cells))
-    stored = found.cells(wanted)
-    return Results({each: stored[each] for each in wanted if each in stored})
+    snapshot = read_store(store)
+    return Results(snapshot.cells()) if cells is None else Results.of(snapshot, distinct(cells))
 
 
 def _flat(frame: DataFrame) -> DataFrame:

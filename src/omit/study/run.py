@@ -1,24 +1,55 @@
-"""Running a study: computing what is missing, wherever that is, and storing it as it finishes."""
+"""Run a study: compute what is missing, wherever that is, and store it as it finishes."""
 
 from __future__ import annotations
 
+import math
+import time
 import uuid
-from collections.abc import Iterable
-from typing import Literal
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from omit import _validate
-from omit.errors import StudyFailed, StudyInterrupted
-from omit.study.agenda import Agenda, Deal
-from omit.study.cell import Cell, distinct
-from omit.study.environment import Environment
-from omit.study.progress import Estimate, Report
-from omit.study.results import Results, read_results
-from omit.study.store import PathLike, Store, open_store, read_store
-from omit.study.where import Workers, workers_at
-from omit.study.worker import Failure, Finished, Hand, Outcome
+from omit.errors import InvalidInput, StudyFailed, StudyInterrupted
+from omit.study.batch import Batch, Outcome
+from omit.study.cell import Cell, Failure, Finished, distinct
+from omit.study.results import Results
+from omit.study.store import PathLike, Store, WallTime, open_store, read_store
+from omit.study.workers import LOOK_SECONDS, Workers, workers_at
 
-# After which time a worker returns what it has: what a killed run loses at most, or one cell.
-HAND_SECONDS = 0.5
+# Enough for quick cells to keep a worker busy, few enough to be sent quickly.
+LARGEST_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    done, total : int
+        The cells that are finished, with those that were stored before, and all cells.
+    stored_before : int
+        How many were there when the run began.
+    failed : int
+        How many could not be computed.
+    elapsed : float
+        Seconds since the run began.
+    remaining : float or None
+        The estimated seconds left; None as long as nothing has been measured.
+    """
+
+    done: int
+    total: int
+    stored_before: int
+    failed: int
+    elapsed: float
+    remaining: float | None
+
+
+Report: TypeAlias = Callable[[Progress], None]
 
 
 def run_study(
@@ -40,7 +71,7 @@ def run_study(
     cells : iterable of Cell
         The study. A cell that occurs twice is computed once.
     store : path
-        The folder of results, made if it is not there.
+        The folder of results, made if it is not there. Several runs may share one.
     where : str
         ``"process"``, ``"cores"``, ``"cores:N"``, ``"local:N"`` (a Dask cluster made for the run)
         or the address of a Dask scheduler, ``"tcp://host:port"``. Streams of random numbers and
@@ -60,7 +91,7 @@ def run_study(
     Raises
     ------
     InvalidInput
-        If the store or the place cannot be used.
+        If the store or the workers cannot be used.
     StudyFailed
         If cells could not be computed; all others are stored.
     StudyInterrupted
@@ -80,17 +111,26 @@ def run_study(
     0      10      7
     1    1000    520
     """
-    _validate.one_of("failures", failures, ("raise", "return"))
-    place = workers_at(where)
+    if failures not in ("raise", "return"):
+        raise InvalidInput(f"Expected failures={failures!r} to be 'raise' or 'return'.")
+    context = workers_at(where)
     wanted = distinct(cells)
+    snapshot = read_store(store)
     failed: tuple[Failure, ...] = ()
-    if _missing(wanted, read_store(store).identities()):
+    if _missing(wanted, snapshot.identities()):
+        start = time.perf_counter()
         try:
-            # Workers first: a place that cannot be used leaves no store behind.
-            with place as workers, open_store(store) as opened:
-                missing = _missing(wanted, opened.found.identities())
-                run = Run(opened, Estimate(missing, len(wanted) - len(missing)), progress)
-                run.compute(missing, workers)
+            # Workers first: where nothing can be computed, no store is left behind.
+            with context as workers, open_store(store) as opened:
+                missing = _missing(wanted, opened.identities())
+                run = Run(opened, workers, Estimate(missing, len(wanted) - len(missing)), progress)
+                try:
+                    run.compute(missing)
+                finally:
+                    if run.computed:
+                        spent = WallTime(time.perf_counter() - start, run.computed)
+                        with suppress(InvalidInput):  # on a full disk, results matter more
+                            opened.add_wall_time(wanted, spent)
         except KeyboardInterrupt as error:
             left = _missing(wanted, read_store(store).identities())
             raise StudyInterrupted(
@@ -98,76 +138,271 @@ def run_study(
                 f"{store}, and running the same again goes on from there."
             ) from error
         failed = tuple(run.failed)
+        snapshot = read_store(store)
     elif progress is not None:
         progress(Estimate((), len(wanted)).now())
     if failed and failures == "raise":
-        raise StudyFailed(_told(failed, len(wanted)), failed)
-    found = read_results(store, wanted)
-    return Results(found.stored, failed)
+        raise StudyFailed(_failure_message(failed, len(wanted)), failed)
+    return Results.of(snapshot, wanted, failed)
 
 
 def _missing(cells: Iterable[Cell], stored: set[str]) -> list[Cell]:
     return [cell for cell in cells if cell.identity not in stored]
 
 
-def _told(failed: tuple[Failure, ...], total: int) -> str:
+def _failure_message(failed: tuple[Failure, ...], total: int) -> str:
     cells = "cell" if len(failed) == 1 else "cells"
-    shown = "; ".join(str(each) for each in failed[:3])
+    listed = "; ".join(str(failure) for failure in failed[:3])
     more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
     return (
         f"{len(failed)} of {total} {cells} could not be computed, all others are stored, and "
-        f"running again tries only these: {shown}{more}."
+        f"running again tries only these: {listed}{more}."
     )
 
 
 class Run:
-    """One run: hands go out, results come back and are stored."""
+    """One run: batches go out, results come back and are stored."""
 
-    def __init__(self, store: Store, estimate: Estimate, report: Report | None) -> None:
+    def __init__(
+        self, store: Store, workers: Workers, estimate: Estimate, report: Report | None
+    ) -> None:
         self.failed: list[Failure] = []
+        self.computed = 0
         self._store = store
+        self._workers = workers
         self._estimate = estimate
-        self._report = report
-        self._name = uuid.uuid4().hex
+        self._report = report or (lambda progress: None)
+        self._running: dict[Future[Outcome], tuple[Executor, Batch]] = {}
+        # Which group an executor has computed last, and so has prepared.
+        self._groups: dict[Executor, str] = {}
 
-    def compute(self, cells: Iterable[Cell], workers: Workers) -> None:
+    def compute(self, cells: Sequence[Cell]) -> None:
         """Compute cells, and return when all are stored or have failed."""
-        if self._report is not None:
-            self._report(self._estimate.now())
-        agenda = Agenda(cells)
-        dealt: dict[Hand, Deal] = {}
-        free: list[str | None] = []
+        self._report(self._estimate.now())
+        queue = Queue(cells)
         while True:
-            slots = workers.slots()
-            while len(dealt) < slots:
-                deal = agenda.next(slots, free.pop() if free else None)
-                if deal is None:
-                    break
-                hand = Hand(deal.cells, self._name, HAND_SECONDS, Environment.here())
-                dealt[hand] = deal
-                workers.submit(hand)
-            if not dealt:
+            executors = self._workers.executors()
+            self._give_up_lost(queue, executors)
+            self._submit(queue, executors)
+            if self._running:
+                done = wait(self._running, LOOK_SECONDS, FIRST_COMPLETED).done
+                if done:
+                    self._collect(queue, done)
+            elif executors:
                 return
-            back = workers.wait()
-            free = [dealt[hand].group for hand, _ in back]
-            self._keep(agenda, [(dealt.pop(hand), outcome) for hand, outcome in back])
+            else:  # all workers of a cluster are gone, and others may come
+                time.sleep(LOOK_SECONDS)
 
-    def _keep(self, agenda: Agenda, back: list[tuple[Deal, Outcome | None]]) -> None:
-        """Store what has come back, and put on the agenda what has not."""
+    def _give_up_lost(self, queue: Queue, executors: Sequence[Executor]) -> None:
+        """Take batches back from workers that have left a cluster.
+
+        If all have left at once, Dask waits for that very worker to come back, although others
+        would be allowed, and its successor has another address.
+        """
+        there = set(executors)
+        for future, (executor, batch) in list(self._running.items()):
+            if executor not in there and not future.done():
+                del self._running[future]
+                future.cancel()
+                self._settle(queue, [(batch, None)])
+
+    def _submit(self, queue: Queue, executors: Sequence[Executor]) -> None:
+        """Give a batch to every executor that has none."""
+        busy = {executor for executor, _ in self._running.values()}
+        for executor in executors:
+            if executor not in busy:
+                batch = queue.next(len(executors), self._groups.get(executor))
+                if batch is None:
+                    return
+                self._groups[executor] = batch.group
+                self._running[self._workers.submit(executor, batch)] = executor, batch
+
+    def _collect(self, queue: Queue, done: Iterable[Future[Outcome]]) -> None:
+        batches = [(self._running.pop(future)[1], future) for future in done]
+        self._settle(
+            queue, [(batch, self._workers.outcome(batch, future)) for batch, future in batches]
+        )
+
+    def _settle(self, queue: Queue, back: Sequence[tuple[Batch, Outcome | None]]) -> None:
+        """Store what has come back, and queue again what has not."""
         finished: list[Finished] = []
         failed: list[Failure] = []
-        for deal, outcome in back:
+        for batch, outcome in back:
             if outcome is None:
-                failed += [Failure(cell, "its worker died") for cell in agenda.died(deal)]
-                continue
-            finished += outcome.finished
-            failed += outcome.failed
-            settled = {each.cell for each in outcome.finished}
-            settled |= {each.cell for each in outcome.failed}
-            agenda.returned(deal, [cell for cell in deal.cells if cell not in settled])
+                failed += [Failure(cell, "its worker died") for cell in queue.died(batch)]
+            else:
+                finished += outcome.finished
+                failed += outcome.failed
+                settled = {result.cell for result in outcome.finished}
+                settled |= {failure.cell for failure in outcome.failed}
+                queue.returned(batch, [cell for cell in batch.cells if cell not in settled])
         self._store.append(finished)
+        self.computed += len(finished)
         self.failed += failed
         busy = max((outcome.seconds for _, outcome in back if outcome is not None), default=0.0)
-        now = self._estimate.add(finished, [each.cell for each in failed], busy)
-        if self._report is not None:
-            self._report(now)
+        self._report(self._estimate.add(finished, [failure.cell for failure in failed], busy))
+
+
+class Queue:
+    """The cells that are still to be computed, in batches of one group.
+
+    Cells of a group share a preparation, so a worker that has finished a batch gets the next one of
+    the same group; then a group that nobody has begun, the most expensive first so that none is
+    left for the end; and only then helps with the largest group.
+
+    When a worker dies, any cell of its batch may be the cause. They are retried one at a time after
+    all others; those that were there at a second death with nothing else running. Only a cell whose
+    worker dies even then is given up.
+    """
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        groups: dict[str, deque[Cell]] = {}
+        costs: defaultdict[str, float] = defaultdict(float)
+        for cell in cells:
+            group = cell.group
+            groups.setdefault(group, deque()).append(cell)
+            costs[group] += cell.cost
+        self._run = uuid.uuid4().hex
+        self._groups = dict(sorted(groups.items(), key=lambda item: -costs[item[0]]))
+        self._untouched = deque(self._groups)
+        self._suspects: deque[Cell] = deque()
+        self._deaths: Counter[Cell] = Counter()
+        self._running = 0
+        self._alone = False
+
+    def next(self, slots: int, prepared: str | None = None) -> Batch | None:
+        """Return what a free worker should do, or None if there is nothing to do now.
+
+        Parameters
+        ----------
+        slots : int
+            How many batches are computed at once.
+        prepared : str, optional
+            The group that the worker has computed last.
+        """
+        if self._alone:
+            return None
+        batch = self._from_groups(slots, prepared) or self._from_suspects()
+        if batch is not None:
+            self._running += 1
+            self._alone = batch.alone
+        return batch
+
+    def returned(self, batch: Batch, left: Iterable[Cell] = ()) -> None:
+        """Take note that a worker is free again, with the cells that it left for later."""
+        self._running -= 1
+        self._alone = False
+        for cell in left:
+            if self._deaths[cell]:
+                self._suspects.append(cell)
+            else:
+                self._groups[batch.group].appendleft(cell)
+
+    def died(self, batch: Batch) -> tuple[Cell, ...]:
+        """Take note that a worker has died; return the cells that are given up."""
+        self._running -= 1
+        self._alone = False
+        if batch.alone:
+            return batch.cells
+        self._deaths.update(batch.cells)
+        self._suspects.extend(batch.cells)
+        return ()
+
+    def _from_groups(self, slots: int, prepared: str | None) -> Batch | None:
+        name = prepared if prepared is not None and self._groups.get(prepared) else None
+        while name is None and self._untouched:
+            group = self._untouched.popleft()
+            name = group if self._groups[group] else None
+        if name is None:
+            name = max(self._groups, key=lambda group: len(self._groups[group]), default=None)
+        if name is None or not self._groups[name]:
+            return None
+        cells = self._groups[name]
+        size = min(math.ceil(len(cells) / (2 * slots)), LARGEST_BATCH)
+        return Batch(tuple(cells.popleft() for _ in range(size)), name, self._run)
+
+    def _from_suspects(self) -> Batch | None:
+        for _ in range(len(self._suspects)):
+            cell = self._suspects.popleft()
+            alone = self._deaths[cell] > 1
+            if not alone or self._running == 0:
+                return Batch((cell,), cell.group, self._run, alone)
+            self._suspects.append(cell)
+        return None
+
+
+class Estimate:
+    """Estimates the time left from what has been measured.
+
+    What a unit of expected cost takes is measured for each computation apart, so that the cheap
+    cells of one do not promise that the expensive cells of another go as fast; computations not yet
+    seen are taken to be as slow as the slowest. The wall time that a second of work takes, with
+    several workers and everything around them, is measured too.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        stored_before: int,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._clock = clock
+        self._start = clock()
+        self._work_began: float | None = None
+        self._before = stored_before
+        self._total = stored_before + len(cells)
+        self._left: defaultdict[str, float] = defaultdict(float)
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._finished: defaultdict[str, float] = defaultdict(float)
+        self._done = self._failed = 0
+        for cell in cells:
+            self._left[cell.computation.name] += cell.cost
+
+    def add(
+        self, finished: Iterable[Finished], failed: Iterable[Cell] = (), busy: float = 0.0
+    ) -> Progress:
+        """Take note of cells that were finished or failed, and return the progress.
+
+        Parameters
+        ----------
+        finished, failed : iterable
+            What has come back.
+        busy : float
+            How long workers computed it. What came before that, such as starting the workers, is
+            not counted in what a second of work takes.
+        """
+        if self._work_began is None:
+            self._work_began = self._clock() - busy
+        for result in finished:
+            name, cost = result.cell.computation.name, result.cell.cost
+            self._left[name] -= cost
+            self._finished[name] += cost
+            self._seconds[name] += result.seconds
+            self._done += 1
+        for cell in failed:
+            self._left[cell.computation.name] -= cell.cost
+            self._failed += 1
+        return self.now()
+
+    def now(self) -> Progress:
+        """Return the progress at this moment."""
+        elapsed = self._clock() - self._start
+        return Progress(
+            self._before + self._done,
+            self._total,
+            self._before,
+            self._failed,
+            elapsed,
+            self._remaining(),
+        )
+
+    def _remaining(self) -> float | None:
+        rates = {
+            name: self._seconds[name] / cost for name, cost in self._finished.items() if cost > 0
+        }
+        work = sum(self._seconds.values())
+        if self._work_began is None or not rates or work <= 0:
+            return 0.0 if self._done + self._failed == self._total - self._before else None
+        slowest = max(rates.values())
+        left = sum(max(cost, 0.0) * rates.get(name, slowest) for name, cost in self._left.items())
+        return left * (self._clock() - self._work_began) / work

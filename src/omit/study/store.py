@@ -1,29 +1,57 @@
-"""A durable table of results: a folder with one file that only ever grows.
+"""A durable table of results: a folder with an SQLite database.
 
-What `append` has returned from stays, whatever happens to the process, the machine or the disk
-afterwards. Reading needs no lock and changes nothing; it works while a run goes on, and on a
-disk that cannot be written.
+What `append` has returned from stays, whatever happens to the process or the machine afterwards: a
+transaction is on the disk, whole or not at all. Several runs may add to a store at the same time.
+Reading works meanwhile, and on a disk that cannot be written. Cells are JSON, and every cell has a
+checksum, so that a damaged file is an error and never a wrong number.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from omit._validate import shown
+from omit._version import __version__
 from omit.errors import InvalidInput
-from omit.study import lock
-from omit.study.records import Contents, Record, Stored, cells_of, contents, header, record
-from omit.study.worker import Finished
+from omit.study.cell import Answer, Cell, Finished, Value, fingerprint
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-NAME = "results.log"
-_UNFINISHED = "results.log.unfinished"
+NAME = "results.sqlite"
+FORMAT = 2
+# How SQLite's header says whose file it is: "omit" in ASCII.
+_APPLICATION = 0x6F6D6974
+# How long to wait for another run that writes at this moment.
+_BUSY_SECONDS = 60.0
+_TABLES = """
+    CREATE TABLE cells (identity TEXT PRIMARY KEY, content TEXT NOT NULL, checksum TEXT NOT NULL);
+    CREATE TABLE wall_times (study TEXT NOT NULL, seconds REAL NOT NULL, cells INTEGER NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A cell as a store has it."""
+
+    computation: str
+    version: int
+    parameters: dict[str, Value]
+    rows: tuple[dict[str, Answer], ...]
+    seconds: float
+
+
+class WallTime(NamedTuple):
+    """How long a run took from beginning to end, and how many cells it computed."""
+
+    seconds: float
+    cells: int
 
 
 @dataclass(frozen=True)
@@ -37,26 +65,37 @@ class Snapshot:
     0
     """
 
-    data: bytes = field(default=b"", repr=False)
-    records: tuple[Record, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict, repr=False)
+    times: Sequence[tuple[str, WallTime]] = field(default=(), repr=False)
 
     def identities(self) -> set[str]:
         """Return the identities of all cells in the store."""
-        return {identity for each in self.records for identity in each.identities}
+        return set(self.contents)
 
     def cells(self, wanted: Iterable[str] | None = None) -> dict[str, Stored]:
-        """Return cells by identity, in the order they were stored: those wanted, or all."""
-        chosen = None if wanted is None else set(wanted)
-        found: dict[str, Stored] = {}
-        for each in self.records:
-            if chosen is None or not chosen.isdisjoint(each.identities):
-                for identity, stored in cells_of(self.data, each).items():
-                    if chosen is None or identity in chosen:
-                        found.setdefault(identity, stored)
-        return found
+        """Return cells by identity: those wanted, in that order, or all, as they were stored."""
+        order = self.contents if wanted is None else dict.fromkeys(wanted)
+        chosen = [identity for identity in order if identity in self.contents]
+        # One text is parsed much faster than one for every cell.
+        entries = json.loads(f"[{','.join([self.contents[identity] for identity in chosen])}]")
+        return {
+            identity: Stored(
+                entry["computation"],
+                entry["version"],
+                {name: _tuple_if_list(value) for name, value in entry["parameters"].items()},
+                tuple(entry["rows"]),
+                entry["seconds"],
+            )
+            for identity, entry in zip(chosen, entries, strict=True)
+        }
+
+    def wall_times(self, cells: Iterable[Cell]) -> tuple[WallTime, ...]:
+        """Return the times of the runs of exactly these cells that computed any of them."""
+        study = _study(cells)
+        return tuple(time for name, time in self.times if name == study)
 
     def __len__(self) -> int:
-        return len(self.identities())
+        return len(self.contents)
 
 
 def read_store(path: PathLike) -> Snapshot:
@@ -65,127 +104,215 @@ def read_store(path: PathLike) -> Snapshot:
     Raises
     ------
     InvalidInput
-        If there is something else at that place, or it cannot be read.
+        If there is something else at that path, it cannot be read, or it is damaged.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InvalidInput(f"Expected the folder of a store, got {shown(path)}.")
     folder = Path(path)
-    try:
-        data = (folder / NAME).read_bytes()
-    except FileNotFoundError:
-        _require_free(folder)
-        return Snapshot()
-    except NotADirectoryError as error:
-        raise InvalidInput(f"Expected {folder} to be a folder with results, not a file.") from error
-    except OSError as error:
-        raise InvalidInput(f"Cannot read the store {folder}: {error.strerror}.") from error
-    return Snapshot(data, contents(data, str(folder)).records)
+    with _sentences(folder, "read"):
+        if not _has_database(folder):
+            return Snapshot()
+        with closing(_connection(folder)) as connection:
+            if not _is_made(connection, folder):
+                return Snapshot()
+            rows = connection.execute("SELECT identity, content, checksum FROM cells").fetchall()
+            times = connection.execute("SELECT study, seconds, cells FROM wall_times").fetchall()
+    if any(checksum != _checksum(identity, content) for identity, content, checksum in rows):
+        raise _damaged(folder)
+    if any(
+        not isinstance(seconds, float) or not isinstance(cells, int) for _, seconds, cells in times
+    ):
+        raise _damaged(folder)
+    contents = {identity: content for identity, content, _ in rows}
+    return Snapshot(contents, [(study, WallTime(*time)) for study, *time in times])
 
 
 class Store:
-    """A store that is open for adding results, by one run at a time; made by `open_store`."""
+    """A store that is open for adding results; made by `open_store`."""
 
-    def __init__(self, folder: Path, handle: int, found: Contents, data: bytes) -> None:
-        self.folder = folder
-        self.found = Snapshot(data, found.records)
-        self._handle = handle
-        self._end = found.end
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self._folder = folder
+        self._connection = connection
 
-    def append(self, finished: Sequence[Finished]) -> None:
-        """Add cells, and return when they are durable.
+    def identities(self) -> set[str]:
+        """Return the identities of the cells that are there now."""
+        with _sentences(self._folder, "read"):
+            return {name for (name,) in self._connection.execute("SELECT identity FROM cells")}
+
+    def append(self, finished: Iterable[Finished]) -> None:
+        """Add cells, and return when they are durable; those that are there already stay.
 
         Raises
         ------
         InvalidInput
             If they cannot be written; what the store had before stays, and nothing else.
         """
-        if not finished:
-            return
-        line = record(finished)
-        try:
-            _write_all(self._handle, line)
-            os.fsync(self._handle)
-        except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._handle, self._end)
-            raise InvalidInput(
-                f"Cannot write to the store {self.folder}: {error.strerror}; what it had before "
-                "is unharmed, and running again goes on from there."
-            ) from error
-        self._end += len(line)
+        self._insert(
+            "INSERT OR IGNORE INTO cells VALUES (?, ?, ?)", [_entry(cell) for cell in finished]
+        )
+
+    def add_wall_time(self, cells: Iterable[Cell], time: WallTime) -> None:
+        """Add how long a run of these cells took.
+
+        Raises
+        ------
+        InvalidInput
+            If it cannot be written.
+        """
+        self._insert("INSERT INTO wall_times VALUES (?, ?, ?)", [(_study(cells), *time)])
+
+    def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        if rows:
+            with _sentences(self._folder, "write to"), self._connection:
+                self._connection.executemany(statement, rows)
 
 
 @contextmanager
 def open_store(path: PathLike) -> Iterator[Store]:
-    """Open a store for adding results, made if it is not there, and hold its lock.
-
-    A torn line that a crash left at the end is cut off.
+    """Open a store for adding results, made if it is not there.
 
     Raises
     ------
     InvalidInput
-        If another run has it open, it is no store, of another format or damaged, or it cannot
-        be written.
+        If it is no store, of another format, or damaged, or it cannot be written.
     """
     folder = Path(path)
-    read_store(folder)  # refuses what is no store before anything is made
-    with ExitStack() as held:
-        with _as_sentences(folder):
+    with _sentences(folder, "write to"):
+        if not _has_database(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            held.enter_context(lock.locked(folder))
-            if not (folder / NAME).exists():
-                _make(folder)
-            handle = os.open(folder / NAME, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-            held.callback(os.close, handle)
-            data = (folder / NAME).read_bytes()
-            found = contents(data, str(folder))
-            if found.end < len(data):
-                os.ftruncate(handle, found.end)
-                os.fsync(handle)
-        yield Store(folder, handle, found, data[: found.end])
+            (folder / NAME).touch()  # with the permissions that the user's umask allows
+        connection = _connection(folder)
+    with closing(connection):
+        with _sentences(folder, "write to"):
+            _make(connection, folder)
+        yield Store(folder, connection)
+
+
+def _make(connection: sqlite3.Connection, folder: Path) -> None:
+    """Make the tables, all or none, unless they are there."""
+    if not _is_made(connection, folder):
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            if not _is_made(connection, folder):  # another run may have been faster
+                for statement in _TABLES.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("PRAGMA synchronous = FULL")
+    with suppress(sqlite3.OperationalError):  # another run is changing it at this moment
+        connection.execute("PRAGMA journal_mode = WAL")
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise _damaged(folder)
+
+
+def _connection(folder: Path) -> sqlite3.Connection:
+    """Connect to the database, without locks if it is on a disk that cannot be written."""
+    address = (folder / NAME).absolute().as_uri()
+    connection = sqlite3.connect(
+        f"{address}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level="IMMEDIATE"
+    )
+    try:
+        connection.execute("SELECT * FROM sqlite_master").fetchall()
+    except sqlite3.OperationalError:
+        connection.close()
+        if os.access(folder, os.W_OK) or (folder / f"{NAME}-wal").exists():
+            raise
+        return sqlite3.connect(f"{address}?immutable=1", uri=True)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_made(connection: sqlite3.Connection, folder: Path) -> bool:
+    """Return whether a database has its tables; False if it is empty."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION:
+        # Somebody else's database, or what remains if the making of a store was interrupted.
+        if (folder / NAME).stat().st_size:
+            raise _foreign(folder)
+        return False
+    if version != FORMAT:
+        raise InvalidInput(
+            f"The store {folder} has format {version}, and omit {__version__} has format {FORMAT}; "
+            "use the version of omit that wrote it, or name another store."
+        )
+    return True
+
+
+def _has_database(folder: Path) -> bool:
+    """Return whether there is a database; refuse a path where something else is."""
+    if (folder / NAME).exists():
+        return True
+    if not folder.is_dir():
+        if folder.exists() or any(parent.is_file() for parent in folder.parents):
+            raise InvalidInput(f"Expected {folder} to be a folder with results, not a file.")
+        return False
+    others = [path.name for path in folder.iterdir() if not path.name.startswith(NAME)]
+    if others:
+        raise InvalidInput(
+            f"{folder} is not a store of results and has other files, such as {min(others)}; "
+            "name another folder, or a new one to be made."
+        )
+    return False
 
 
 @contextmanager
-def _as_sentences(folder: Path) -> Iterator[None]:
+def _sentences(folder: Path, action: str) -> Iterator[None]:
+    """Say in a sentence what went wrong with the database or the disk."""
     try:
         yield
     except OSError as error:
-        raise InvalidInput(f"Cannot write to the store {folder}: {error.strerror}.") from error
+        raise InvalidInput(f"Cannot {action} the store {folder}: {error.strerror}.") from error
+    except sqlite3.Error as error:
+        kind = getattr(error, "sqlite_errorname", "")
+        if kind == "SQLITE_NOTADB":
+            raise _foreign(folder) from error
+        if kind in ("", "SQLITE_ERROR") or kind.startswith("SQLITE_CORRUPT"):
+            raise _damaged(folder) from error
+        raise InvalidInput(
+            f"Cannot {action} the store {folder}: {error}; what it had before is unharmed, and "
+            "running again goes on from there."
+        ) from error
 
 
-def _require_free(folder: Path) -> None:
-    """Refuse a place where something else is."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"Expected {folder} to be a folder with results, not a file.")
-    if folder.is_dir():
-        others = [
-            each.name for each in folder.iterdir() if each.name not in (_UNFINISHED, lock.NAME)
-        ]
-        if others:
-            raise InvalidInput(
-                f"{folder} is not a store of results and has other files, such as "
-                f"{min(others)}; name another place, or a new one to be made."
-            )
+def _damaged(folder: Path) -> InvalidInput:
+    return InvalidInput(
+        f"The store {folder} is damaged, which no interrupted run can cause; put back a copy of "
+        "it, or name another store."
+    )
 
 
-def _make(folder: Path) -> None:
-    """Put the first line in place, whole or not at all."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    handle = os.open(folder / _UNFINISHED, flags, 0o666)  # less what the user's umask forbids
-    try:
-        _write_all(handle, header())
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    (folder / _UNFINISHED).rename(folder / NAME)
-    entry = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(entry)
-    finally:
-        os.close(entry)
+def _foreign(folder: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{folder} is not a store of results; name another folder, or a new one to be made."
+    )
 
 
-def _write_all(handle: int, line: bytes) -> None:
-    rest = memoryview(line)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+def _entry(finished: Finished) -> tuple[str, str, str]:
+    cell = finished.cell
+    content = json.dumps(
+        {
+            "computation": cell.computation.name,
+            "version": cell.computation.version,
+            "parameters": cell.parameters,
+            "rows": finished.rows,
+            "seconds": round(finished.seconds, 6),
+            "omit": __version__,
+        },
+        separators=(",", ":"),
+    )
+    return cell.identity, content, _checksum(cell.identity, content)
+
+
+def _checksum(identity: object, content: object) -> str:
+    # What is no text any more is no content either, and has another checksum.
+    return hashlib.blake2b(f"{identity} {content}".encode(), digest_size=8).hexdigest()
+
+
+def _study(cells: Iterable[Cell]) -> str:
+    """Return what a study is known by: all its cells."""
+    return fingerprint("".join(sorted(cell.identity for cell in cells)))
+
+
+def _tuple_if_list(value: Any) -> Value:
+    return tuple(map(_tuple_if_list, value)) if isinstance(value, list) else value

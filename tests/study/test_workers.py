@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from omit.study.quiet import ignore_interrupts, without_words_of, workers_not_interrupted
+from omit.study.workers import ignore_interrupts, silenced, workers_not_interrupted
 
 SHOW = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
 
@@ -34,7 +34,7 @@ def screen() -> Iterator[io.StringIO]:
 
 
 def test_only_the_words_of_one_library_are_kept_off_the_screen(screen: io.StringIO) -> None:
-    with without_words_of("wordy"):
+    with silenced("wordy"):
         logging.getLogger("wordy").error("a")
         logging.getLogger("wordy.client").critical("b")
         logging.getLogger("wordy.made.later").error("c")
@@ -44,8 +44,8 @@ def test_only_the_words_of_one_library_are_kept_off_the_screen(screen: io.String
 
 
 def test_a_run_within_another_leaves_the_other_quiet(screen: io.StringIO) -> None:
-    with without_words_of("wordy"):
-        with without_words_of("wordy"):
+    with silenced("wordy"):
+        with silenced("wordy"):
             pass
         logging.getLogger("wordy").error("still")
     assert screen.getvalue() == ""
@@ -55,7 +55,7 @@ def test_a_file_gets_all(screen: io.StringIO, tmp_path: Path) -> None:
     handler = logging.FileHandler(tmp_path / "log")
     logging.getLogger("wordy").addHandler(handler)
     try:
-        with without_words_of("wordy"):
+        with silenced("wordy"):
             logging.getLogger("wordy").error("kept")
     finally:
         logging.getLogger("wordy").removeHandler(handler)
