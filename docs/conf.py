@@ -48,7 +48,9 @@ def _draw_figures(app):
     folder.mkdir(exist_ok=True)
     privacy_figure().savefig(folder / "privacy.svg")
     median = gain_map(
-        omit.read("lognormal"), omit.mechanisms.SmoothQuantile(), omit.Guarantee(1.0, 5e-5, "replace")
+        omit.read("lognormal"),
+        omit.mechanisms.SmoothQuantile(),
+        omit.Guarantee(1.0, 5e-5, "replace"),
     )
     gain_figure(median).savefig(folder / "gains-lognormal.svg")
     ages, target = omit.read("adult", "age"), omit.Guarantee(1.0)

@@ -99,8 +99,9 @@ class Computation:
     prepare: Prepare | None = None
     shared: Sequence[str] = ()
     cost: Cost | None = None
-    # What the identity of every cell begins with.
+    # What the identity of every cell begins with, and the group of cells that share nothing.
     prefix: str = field(init=False, repr=False)
+    group: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -109,6 +110,7 @@ class Computation:
         object.__setattr__(self, "version", version)
         prefix = canonical({"computation": self.name, "version": version})
         object.__setattr__(self, "prefix", prefix)
+        object.__setattr__(self, "group", _group(prefix, {}))
         object.__setattr__(self, "shared", tuple(sorted(_validate.texts("shared", self.shared))))
         if self.shared and self.prepare is None:
             raise InvalidInput(f"{self.name!r} has shared parameters and nothing to prepare.")
@@ -196,8 +198,10 @@ class Cell:
     @property
     def group(self) -> str:
         """The identity of what this cell shares with others."""
-        text = self.computation.prefix + "shared" + canonical(self.shared())
-        return fingerprint(text)
+        computation = self.computation
+        if not computation.shared:
+            return computation.group
+        return _group(computation.prefix, self.shared())
 
     def shared(self) -> dict[str, Any]:
         """Return the parameters that the preparation is given."""
@@ -290,6 +294,10 @@ class _Parameter(NamedTuple):
 def _parameter(name: str, value: object) -> _Parameter:
     plain = plain_parameter(name, value)
     return _Parameter((name, plain), canonical({name: plain})[1:-1])
+
+
+def _group(prefix: str, shared: Mapping[str, object]) -> str:
+    return fingerprint(f"{prefix}shared{canonical(shared)}")
 
 
 def _axis(values: object) -> tuple[object, ...]:

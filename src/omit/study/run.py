@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from omit import _validate
 from omit.errors import InvalidInput, StudyFailed, StudyInterrupted
 from omit.study.batch import Batch, Outcome
 from omit.study.cell import Cell, Failure, Finished, distinct
@@ -111,8 +112,7 @@ def run_study(
     0      10      7
     1    1000    520
     """
-    if failures not in ("raise", "return"):
-        raise InvalidInput(f"Expected failures={failures!r} to be 'raise' or 'return'.")
+    _validate.one_of("failures", failures, ("raise", "return"))
     context = workers_at(where)
     wanted = distinct(cells)
     snapshot = read_store(store)

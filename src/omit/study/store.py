@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from omit._validate import shown
 from omit._version import __version__
 from omit.errors import InvalidInput
 from omit.study.cell import Answer, Cell, Finished, Value, fingerprint
@@ -28,10 +29,15 @@ NAME = "results.sqlite"
 FORMAT = 2
 # How SQLite's header says whose file it is: "omit" in ASCII.
 _APPLICATION = 0x6F6D6974
+_JSON = json.JSONEncoder(separators=(",", ":"))
 # How long to wait for another run that writes at this moment.
 _BUSY_SECONDS = 60.0
+# How many cells are parsed at once: one text is parsed much faster than one for every cell.
+_PARSED_AT_ONCE = 500
+# Identities are random: an index on them would touch as many pages as cells are added. Runs that go
+# on at the same time may add a cell twice, with the same rows; the first one is read.
 _TABLES = """
-    CREATE TABLE cells (identity TEXT PRIMARY KEY, content TEXT NOT NULL, checksum TEXT NOT NULL);
+    CREATE TABLE cells (identity TEXT NOT NULL, content TEXT NOT NULL, checksum TEXT NOT NULL);
     CREATE TABLE wall_times (study TEXT NOT NULL, seconds REAL NOT NULL, cells INTEGER NOT NULL);
 """
 
@@ -76,18 +82,12 @@ class Snapshot:
         """Return cells by identity: those wanted, in that order, or all, as they were stored."""
         order = self.contents if wanted is None else dict.fromkeys(wanted)
         chosen = [identity for identity in order if identity in self.contents]
-        # One text is parsed much faster than one for every cell.
-        entries = json.loads(f"[{','.join([self.contents[identity] for identity in chosen])}]")
-        return {
-            identity: Stored(
-                entry["computation"],
-                entry["version"],
-                {name: _tuple_if_list(value) for name, value in entry["parameters"].items()},
-                tuple(entry["rows"]),
-                entry["seconds"],
-            )
-            for identity, entry in zip(chosen, entries, strict=True)
-        }
+        cells: dict[str, Stored] = {}
+        for start in range(0, len(chosen), _PARSED_AT_ONCE):
+            some = chosen[start : start + _PARSED_AT_ONCE]
+            entries = json.loads(f"[{','.join([self.contents[identity] for identity in some])}]")
+            cells.update(zip(some, map(_parsed, entries), strict=True))
+        return cells
 
     def wall_times(self, cells: Iterable[Cell]) -> tuple[WallTime, ...]:
         """Return the times of the runs of exactly these cells that computed any of them."""
@@ -106,6 +106,8 @@ def read_store(path: PathLike) -> Snapshot:
     InvalidInput
         If there is something else at that path, it cannot be read, or it is damaged.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(f"Expected the folder of a store, got {shown(path)}.")
     folder = Path(path)
     with _sentences(folder, "read"):
         if not _has_database(folder):
@@ -113,16 +115,24 @@ def read_store(path: PathLike) -> Snapshot:
         with closing(_connection(folder)) as connection:
             if not _is_made(connection, folder):
                 return Snapshot()
-            rows = connection.execute("SELECT identity, content, checksum FROM cells").fetchall()
+            contents = _contents(connection, folder)
             times = connection.execute("SELECT study, seconds, cells FROM wall_times").fetchall()
-    if any(checksum != _checksum(identity, content) for identity, content, checksum in rows):
-        raise _damaged(folder)
-    if any(
-        not isinstance(seconds, float) or not isinstance(cells, int) for _, seconds, cells in times
+    if not all(
+        isinstance(seconds, float) and isinstance(cells, int) for _, seconds, cells in times
     ):
         raise _damaged(folder)
-    contents = {identity: content for identity, content, _ in rows}
     return Snapshot(contents, [(study, WallTime(*time)) for study, *time in times])
+
+
+def _contents(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
+    contents: dict[str, str] = {}
+    for identity, content, checksum in connection.execute(
+        "SELECT identity, content, checksum FROM cells"
+    ):
+        if checksum != _checksum(identity, content):
+            raise _damaged(folder)
+        contents.setdefault(identity, content)
+    return contents
 
 
 class Store:
@@ -138,16 +148,14 @@ class Store:
             return {name for (name,) in self._connection.execute("SELECT identity FROM cells")}
 
     def append(self, finished: Iterable[Finished]) -> None:
-        """Add cells, and return when they are durable; those that are there already stay.
+        """Add cells, and return when they are durable.
 
         Raises
         ------
         InvalidInput
             If they cannot be written; what the store had before stays, and nothing else.
         """
-        self._insert(
-            "INSERT OR IGNORE INTO cells VALUES (?, ?, ?)", [_entry(cell) for cell in finished]
-        )
+        self._insert("INSERT INTO cells VALUES (?, ?, ?)", [_entry(cell) for cell in finished])
 
     def add_wall_time(self, cells: Iterable[Cell], time: WallTime) -> None:
         """Add how long a run of these cells took.
@@ -289,19 +297,25 @@ def _foreign(folder: Path) -> InvalidInput:
 
 
 def _entry(finished: Finished) -> tuple[str, str, str]:
-    cell = finished.cell
-    content = json.dumps(
-        {
-            "computation": cell.computation.name,
-            "version": cell.computation.version,
-            "parameters": cell.parameters,
-            "rows": finished.rows,
-            "seconds": round(finished.seconds, 6),
-            "omit": __version__,
-        },
-        separators=(",", ":"),
+    cell, computation = finished.cell, finished.cell.computation
+    seconds = round(finished.seconds, 6)
+    content = _JSON.encode(
+        [
+            computation.name,
+            computation.version,
+            cell.parameters,
+            finished.rows,
+            seconds,
+            __version__,
+        ]
     )
     return cell.identity, content, _checksum(cell.identity, content)
+
+
+def _parsed(entry: list[Any]) -> Stored:
+    computation, version, parameters, rows, seconds, _ = entry
+    plain = {name: _tuple_if_list(value) for name, value in parameters.items()}
+    return Stored(computation, version, plain, tuple(rows), seconds)
 
 
 def _checksum(identity: object, content: object) -> str:

@@ -126,7 +126,7 @@ def workers_at(where: str) -> AbstractContextManager[Workers]:
     """
     kind, _, count = str(where).partition(":")
     if where == "process":
-        return _closing(LocalWorkers([InProcess()]))
+        return _in_process()
     if kind == "cores":
         return _on_cores(_count(where, count) if count or where != kind else None)
     if kind == "local":
@@ -159,13 +159,19 @@ class InProcess(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Return a future that is done."""
         future: Future[Any] = Future()
-        with one_thread():  # whatever else this process does gets its threads back
-            future.set_result(function(*args, **kwargs))
+        future.set_result(function(*args, **kwargs))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Give back the memory that preparations take."""
         clear_preparations()
+
+
+@contextmanager
+def _in_process() -> Iterator[Workers]:
+    # Batches limit threads for good; afterwards this process gets its own back.
+    with one_thread(), _closing(LocalWorkers([InProcess()])) as workers:
+        yield workers
 
 
 class OneProcess(Executor):
