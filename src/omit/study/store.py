@@ -314,8 +314,10 @@ def _entry(finished: Finished) -> tuple[str, str, str]:
 
 def _parsed(entry: list[Any]) -> Stored:
     computation, version, parameters, rows, seconds, _ = entry
-    plain = {name: _tuple_if_list(value) for name, value in parameters.items()}
-    return Stored(computation, version, plain, tuple(rows), seconds)
+    for name, value in parameters.items():
+        if type(value) is list:
+            parameters[name] = _with_tuples(value)
+    return Stored(computation, version, parameters, tuple(rows), seconds)
 
 
 def _checksum(identity: object, content: object) -> str:
@@ -328,5 +330,5 @@ def _study(cells: Iterable[Cell]) -> str:
     return fingerprint("".join(sorted(cell.identity for cell in cells)))
 
 
-def _tuple_if_list(value: Any) -> Value:
-    return tuple(map(_tuple_if_list, value)) if isinstance(value, list) else value
+def _with_tuples(value: Any) -> Value:
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
