@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -205,3 +206,32 @@ def share_of(share: float, delta: FloatArray) -> FloatArray:
     """
     some = (delta > 0) & (share > 0)
     return at_most(np.where(some, np.maximum(share * delta, SMALLEST_POSITIVE), 0.0), 2.0**-52)
+
+
+@cache
+def gauss_legendre(number: int) -> tuple[FloatArray, FloatArray]:
+    """Return the nodes and weights of the Gauss-Legendre rule on [-1, 1].
+
+    Examples
+    --------
+    >>> nodes, weights = gauss_legendre(3)
+    >>> round(float(weights @ nodes**4), 12)
+    0.4
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(number)
+    nodes.flags.writeable = weights.flags.writeable = False
+    return nodes, weights
+
+
+def panel(low: float, high: float, number: int) -> tuple[FloatArray, FloatArray]:
+    """Return the nodes and weights of the Gauss-Legendre rule between two numbers.
+
+    Examples
+    --------
+    >>> nodes, weights = panel(0.0, 2.0, 3)
+    >>> round(float(weights @ nodes**2), 12)
+    2.666666666667
+    """
+    points, shares = gauss_legendre(number)
+    half = (high - low) / 2
+    return low + half * (points + 1), half * shares

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from omit.laws.noise import Kind
+from omit.mechanisms.mode import Kind
 from tests.mechanisms.winning import DISTRIBUTIONS
 
 # Outcomes rarer than this are left out.

@@ -27,7 +27,7 @@ from omit.accuracy.simulated_points import Losses, _difference, clustering_losse
 from omit.data.points import Points
 from omit.data.reading import read_points
 from omit.errors import InvalidInput
-from omit.laws.intervals import Interval, bounded_interval, mean_interval
+from omit.laws.intervals import Interval, bounded_interval, student_interval
 from omit.mechanisms import GlobalQuantile
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
@@ -167,7 +167,7 @@ def test_intervals_cover_though_a_bad_start_is_rare(case: str) -> None:
         return sum(each.low <= truth <= each.high for each in found)
 
     assert covered(lambda each: bounded_interval(each, 0.0, losses.largest)) >= 190
-    assert covered(mean_interval) < 170
+    assert covered(student_interval) < 170
 
 
 def test_the_interval_covers_the_expected_error_as_often_as_it_says() -> None:
@@ -209,7 +209,7 @@ def test_a_rare_disaster_is_not_taken_for_a_clear_verdict() -> None:
         plain = Losses(iter(np.where(rng.random(500) < 1 / 300, 5.0, 0.1)), 6.0)
         other = Losses(iter(0.1 + 0.004 * rng.random(500)), 6.0)
         found = _difference(plain, other, 500)
-        student = mean_interval(other.first(500) - plain.first(500))
+        student = student_interval(other.first(500) - plain.first(500))
         wrong += found.low > 0
         judged_worse += student.low > 0
     assert wrong <= 10

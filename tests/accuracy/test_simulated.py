@@ -21,7 +21,7 @@ from omit import (
 )
 from omit.accuracy import simulated
 from omit.accuracy.simulated import simulated_errors
-from omit.laws.intervals import exact_interval
+from omit.laws.intervals import clopper_pearson_interval
 from omit.mechanisms import SmoothQuantile
 
 column = Column.from_counts([20, 30, 60], [300, 280, 120], bounds=(0, 100))
@@ -32,7 +32,7 @@ def test_the_interval_of_a_probability_is_that_of_clopper_and_pearson(
     wrong: int, runs: int
 ) -> None:
     expected = stats.binomtest(wrong, runs).proportion_ci(0.95, method="exact")
-    low, high = exact_interval(wrong / runs, runs)
+    low, high = clopper_pearson_interval(wrong, runs)
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 

@@ -21,7 +21,7 @@ from omit.disclosure.protection import ExactDelta, TableMechanism
 from omit.disclosure.table import CountTable
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
-from omit.laws.discrete import draw_discrete_gaussian, exact_discrete_gaussian, half_law
+from omit.laws.discrete import DiscreteGaussian
 from tests.disclosure.enumeration import hockey_stick, product
 
 COUNTS = [0, 1, 2, 5, 40]
@@ -202,10 +202,10 @@ def test_discrete_gaussian_draws_have_their_law(exact: bool) -> None:
     """A chi-square test at level 1e-5."""
     rng, variance, runs = np.random.default_rng(5), Fraction(7, 2), 20_000
     if exact:
-        draws = np.array([exact_discrete_gaussian(variance, rng) for _ in range(runs)])
+        draws = np.array([DiscreteGaussian(square=variance).draw_exactly(rng) for _ in range(runs)])
     else:
-        draws = draw_discrete_gaussian(variance, (runs,), rng)
-    law = half_law(3.5)
+        draws = DiscreteGaussian(square=variance).draw(rng, (runs,))
+    law = DiscreteGaussian(square=3.5).half_pmf()
     inner = np.arange(-5, 6)
     expected = law[np.abs(inner)] * runs
     observed = np.array([(draws == z).sum() for z in inner])
@@ -218,7 +218,7 @@ def test_a_discrete_gaussian_release_is_drawn_by_the_exact_sampler() -> None:
     mechanism = DiscreteGaussianHistogram(Fraction(9), 1.0)
     released = mechanism.release(TABLE, np.random.default_rng(2), runs=30)
     rng = np.random.default_rng(2)
-    noise = [exact_discrete_gaussian(Fraction(9), rng) for _ in range(150)]
+    noise = [DiscreteGaussian(square=Fraction(9)).draw_exactly(rng) for _ in range(150)]
     expected = np.maximum(0, np.array(noise).reshape(30, 5) + TABLE.flat)
     assert (released == expected).all()
 

@@ -32,7 +32,7 @@ from omit.disclosure.swapping_exact import exact_swapping_delta
 from omit.disclosure.table import CountTable, Universe
 from omit.disclosure.tabulation import tabulate
 from omit.errors import OmitError
-from omit.laws.discrete import exact_discrete_gaussian, half_law
+from omit.laws.discrete import DiscreteGaussian
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
 TABLE = CountTable((SEX, TOWN), np.array([2, 9, 8, 7, 0, 1]))
@@ -124,8 +124,12 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
     "regression_line": (tasks.regression_line, [np.eye(2), [0, 1], [0, 1]], {}),
     "level_probabilities": (level_probabilities, [[1, 1], [1.0, 0.5]], {}),
     "choose_donors": (choose_donors, [np.array([[0, 0], [1, 0]]), [0], 1.0, RNG], {}),
-    "half_law": (half_law, [4.0], {}),
-    "exact_discrete_gaussian": (exact_discrete_gaussian, [Fraction(4), RNG], {}),
+    "half_pmf": (lambda square: DiscreteGaussian(square=square).half_pmf(), [4.0], {}),
+    "draw_exactly": (
+        lambda square, rng: DiscreteGaussian(square=square).draw_exactly(rng),
+        [Fraction(4), RNG],
+        {},
+    ),
     "lower_bound_delta": (lower_bound_delta, [Swapping(("sex",)), UNIVERSE], {}),
     "exact_swapping_delta": (
         exact_swapping_delta,

@@ -26,7 +26,7 @@ from omit import (
 from omit.exact.characteristic import PowerSums, log_characteristic, log_characteristic_by_series
 from omit.exact.mean import MeanError, mean_error
 from omit.exact.noisy_quotient import NoisyQuotient
-from omit.laws.noise import Noise
+from omit.laws.noise import Laplace, noise_named
 from omit.mechanisms import KnownSizeMean
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import MeanByEnumeration
@@ -62,7 +62,9 @@ class Case:
             np.array(self.values),
             np.array(self.counts),
             np.array(self.keep),
-            NoisyQuotient(Noise(noise, self.total_scale), Noise(noise, self.count_scale)),
+            NoisyQuotient(
+                noise_named(noise)(self.total_scale), noise_named(noise)(self.count_scale)
+            ),
             self.truth,
             tolerance,
         )
@@ -503,8 +505,8 @@ def test_inversion_and_the_law_of_sums_agree_within_their_precisions(noise: Symm
         values = np.sort(rng.choice(np.arange(1.0, 30.0), 3, replace=False))
         counts, keep = rng.integers(16, 25, 3), rng.uniform(0.5, 0.95, 3)
         quotient = NoisyQuotient(
-            Noise(noise, float(rng.uniform(20, 60))),
-            Noise(noise, float(rng.uniform(0.2, 0.3))),
+            noise_named(noise)(float(rng.uniform(20, 60))),
+            noise_named(noise)(float(rng.uniform(0.2, 0.3))),
             (0.0, 30.0),
         )
         truth = float(np.average(values, weights=counts))
@@ -525,7 +527,7 @@ def test_values_at_the_upper_bound_make_both_noises_equal_and_the_error_stays_ex
 
     # The noise of the sum has 100 times the scale of that of the count, and so has x Z2 near 100.
     values, counts = 100 - 1e-5 * np.arange(20.0)[::-1], np.full(20, 100)
-    quotient = NoisyQuotient(Noise("laplace", 200 / epsilon), Noise("laplace", 2 / epsilon), bounds)
+    quotient = NoisyQuotient(Laplace(200 / epsilon), Laplace(2 / epsilon), bounds)
     truth = float(values.mean())
     setting = MeanSetting.of(values, counts, np.full(20, 0.5), quotient, truth)
     inverted = inverted_mean(setting, 1e-10)
@@ -538,7 +540,7 @@ def test_values_at_the_upper_bound_make_both_noises_equal_and_the_error_stays_ex
 def test_log_moments_grow_as_they_do_by_their_definition() -> None:
     from omit.exact.mean_setting import MeanSetting
 
-    quotient = NoisyQuotient(Noise("laplace", 1.0), Noise("laplace", 1.0), None)
+    quotient = NoisyQuotient(Laplace(1.0), Laplace(1.0), None)
     values, counts = np.array([-3.0, 0.5, 7.0]), np.array([4, 9, 2])
     setting = MeanSetting.of(values, counts, np.array([0.3, 1.0, 0.9]), quotient, 1.0)
     for tilt, more in ((0.4, 0.3), (0.4, -0.9), (-2.0, 1.5), (30.0, -5.0), (-30.0, -40.0)):
@@ -553,7 +555,7 @@ def test_bounds_on_rare_counts_are_never_too_small(noise: Symmetric) -> None:
     from omit.exact.mean_setting import MeanSetting
 
     values, counts, keep = np.array([1.0, 2.0]), np.array([4, 5]), np.array([0.7, 1.0])
-    quotient = NoisyQuotient(Noise(noise, 9.0), Noise(noise, 0.9))
+    quotient = NoisyQuotient(noise_named(noise)(9.0), noise_named(noise)(0.9))
     setting = MeanSetting.of(values, counts, keep, quotient, 1.5)
     distribution = {"laplace": stats.laplace, "gaussian": stats.norm}[noise]
     number = stats.binom.pmf(range(5), 4, 0.7)
@@ -638,7 +640,7 @@ def test_more_different_values_than_there_is_memory_for_are_refused() -> None:
 @pytest.mark.parametrize("rate", [1e-6, 1e-310])
 def test_many_values_of_which_hardly_any_is_kept_have_an_error(rate: float) -> None:
     values, truth = np.arange(20.0, 50.0), 34.5
-    quotient = NoisyQuotient(Noise("laplace", 200.0), Noise("laplace", 2.0), (0.0, 125.0))
+    quotient = NoisyQuotient(Laplace(200.0), Laplace(2.0), (0.0, 125.0))
     once, keep = np.ones(30, dtype=np.int64), np.full(30, rate)
     found = mean_error(values, once, keep, quotient, truth, 1e-9, False)
     # Three records are left with a probability below 1e-14.

@@ -28,8 +28,8 @@ from omit import (
     read,
 )
 from omit.exact.mode import wrong_mode_probability
-from omit.laws.noise import Kind, Noise
-from omit.mechanisms.mode import KINDS
+from omit.laws.noise import Gaussian, Noise, noise_named
+from omit.mechanisms.mode import KINDS, Kind
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import wrong_mode
 
@@ -90,7 +90,7 @@ def small_cases(seed: int) -> Iterator[tuple[list[int], list[float], float, list
 def test_every_outcome_of_the_binomials_is_weighed(noise: Kind, seed: int) -> None:
     for counts, keep, scale, right, empty in small_cases(seed):
         expected = wrong_mode(counts, keep, noise, scale, right, empty)
-        found = wrong_at(counts, keep, Noise(noise, scale), right, empty)
+        found = wrong_at(counts, keep, noise_named(noise)(scale), right, empty)
         assert found == pytest.approx(expected, abs=1e-10)
 
 
@@ -102,7 +102,7 @@ def test_the_precision_that_is_claimed_is_kept(noise: Kind) -> None:
         expected = wrong_mode(counts, keep, noise, scale, right, empty)
         mask = np.isin(np.arange(len(counts)), right)
         found, precision = wrong_mode_probability(
-            np.array(counts), np.array(keep), Noise(noise, scale), mask, empty
+            np.array(counts), np.array(keep), noise_named(noise)(scale), mask, empty
         )
         # The enumeration itself is right to 1e-13.
         assert abs(found - expected) <= precision + 1e-13
@@ -131,13 +131,13 @@ def by_mpmath(counts: list[int], keep: float, noise: Noise, empty: int) -> float
             "exponential": lambda z: 1 - mpmath.exp(-z) if z > 0 else mpmath.mpf(0),
             "gaussian": mpmath.ncdf,
             "gumbel": lambda z: mpmath.exp(-mpmath.exp(-z)),
-        }[noise.kind]
+        }[noise.name]
         density = {
             "laplace": lambda z: mpmath.exp(-abs(z)) / 2,
             "exponential": lambda z: mpmath.exp(-z) if z > 0 else mpmath.mpf(0),
             "gaussian": mpmath.npdf,
             "gumbel": lambda z: mpmath.exp(-z - mpmath.exp(-z)),
-        }[noise.kind]
+        }[noise.name]
         laws = [
             [mpmath.binomial(n, j) * k**j * (1 - k) ** (n - j) for j in range(n + 1)]
             for n in counts
@@ -148,7 +148,7 @@ def by_mpmath(counts: list[int], keep: float, noise: Noise, empty: int) -> float
             others = [sum(p * below((x - j) / scale) for j, p in enumerate(law)) for law in laws]
             return first * mpmath.fprod(others[1:]) * below(x / scale) ** empty
 
-        reach = {"gaussian": 10}.get(noise.kind, 40)
+        reach = {"gaussian": 10}.get(noise.name, 40)
         kinks = range(max(counts) + 1)
         cuts = {
             j + sign * step * scale for j in kinks for sign in (-1, 1) for step in (0, 2, reach)
@@ -161,9 +161,9 @@ def test_other_arithmetic_gives_the_same_digits(noise: Kind) -> None:
     counts, right = np.array([3, 2]), np.array([True, False])
     for scale in (0.3, 1.7):
         value, precision = wrong_mode_probability(
-            counts, np.full(2, 0.6), Noise(noise, scale), right, empty=12
+            counts, np.full(2, 0.6), noise_named(noise)(scale), right, empty=12
         )
-        assert abs(1 - by_mpmath([3, 2], 0.6, Noise(noise, scale), 12) - value) <= precision
+        assert abs(1 - by_mpmath([3, 2], 0.6, noise_named(noise)(scale), 12) - value) <= precision
 
 
 def random_release(
@@ -214,7 +214,7 @@ def test_400_random_releases_are_within_their_stated_precision(
         assert error.high - error.low < 1e-11
         for counts, keep, noise, right, empty in asked:
             positions = np.flatnonzero(right).tolist()
-            expected = wrong_mode(counts, keep, noise.kind, noise.scale, positions, empty)
+            expected = wrong_mode(counts, keep, noise.name, noise.scale, positions, empty)
             # The enumeration is itself rounded.
             assert error.low - 2e-14 <= expected <= error.high + 2e-14, seed
             compared += 1
@@ -225,7 +225,7 @@ def test_400_random_releases_are_within_their_stated_precision(
 def test_certain_keeping_and_certain_loss_are_limits_like_any_other(noise: Kind) -> None:
     keep = [1.0, 0.0, 0.4]
     expected = wrong_mode([3, 5, 4], keep, noise, 1.2, [0], 1)
-    found = wrong_at([3, 5, 4], keep, Noise(noise, 1.2), [0], 1)
+    found = wrong_at([3, 5, 4], keep, noise_named(noise)(1.2), [0], 1)
     assert found == pytest.approx(expected, abs=1e-10)
 
 
@@ -296,8 +296,8 @@ def test_values_alike_count_as_often_as_they_are(noise: Kind, scale: float) -> N
     keep = np.full(7, 0.7)
     apart = keep - np.arange(7) * 1e-16
     assert len(set(apart.tolist())) > 3
-    together = wrong_mode_probability(counts, keep, Noise(noise, scale), right, empty=3)
-    different = wrong_mode_probability(counts, apart, Noise(noise, scale), right, empty=3)
+    together = wrong_mode_probability(counts, keep, noise_named(noise)(scale), right, empty=3)
+    different = wrong_mode_probability(counts, apart, noise_named(noise)(scale), right, empty=3)
     assert together[0] == pytest.approx(different[0], abs=together[1])
 
 
@@ -305,10 +305,10 @@ def test_values_alike_count_as_often_as_they_are(noise: Kind, scale: float) -> N
 def test_right_values_add_up_to_certainty(noise: Kind) -> None:
     counts, keep = [4, 3, 3, 0], [0.9, 0.8, 0.2, 1.0]
     for scale in (0.001, 0.2, 3.0, 300.0):
-        some = wrong_at(counts, keep, Noise(noise, scale), [0, 2])
-        others = wrong_at(counts, keep, Noise(noise, scale), [1, 3])
+        some = wrong_at(counts, keep, noise_named(noise)(scale), [0, 2])
+        others = wrong_at(counts, keep, noise_named(noise)(scale), [1, 3])
         assert some + others == pytest.approx(1.0, abs=1e-12)
-        assert wrong_at(counts, keep, Noise(noise, scale), [0, 1, 2, 3]) == 0.0
+        assert wrong_at(counts, keep, noise_named(noise)(scale), [0, 1, 2, 3]) == 0.0
 
 
 @settings(max_examples=60)
@@ -323,7 +323,7 @@ def test_somebody_always_wins(
     counts: list[int], kind: Kind, scale: float, empty: int, seed: int
 ) -> None:
     keep = np.random.default_rng(seed).uniform(size=len(counts)).tolist()
-    noise = Noise(kind, scale)
+    noise = noise_named(kind)(scale)
     chances = [1 - wrong_at(counts, keep, noise, [v], empty) for v in range(len(counts))]
     if empty:
         # One value nobody has, made visible, and as probable as each of its like.
@@ -335,9 +335,9 @@ def test_somebody_always_wins(
 
 @each_noise
 def test_a_value_far_behind_is_a_wrong_guess_almost_surely(noise: Kind) -> None:
-    assert wrong_at([1000, 10], [1.0, 1.0], Noise(noise, 1.0), [1]) == pytest.approx(1.0)
+    assert wrong_at([1000, 10], [1.0, 1.0], noise_named(noise)(1.0), [1]) == pytest.approx(1.0)
     # So it is, too, if it is the omission that leaves the most frequent value behind.
-    assert wrong_at([1000, 900], [0.1, 0.9], Noise(noise, 1.0), [0]) == pytest.approx(1.0)
+    assert wrong_at([1000, 900], [0.1, 0.9], noise_named(noise)(1.0), [0]) == pytest.approx(1.0)
 
 
 def test_a_rare_value_may_be_the_truth_of_the_population() -> None:
@@ -372,7 +372,7 @@ def test_narrow_noise_leaves_only_ties_to_chance(noise: Kind, scale: float) -> N
     joint = np.outer(first, second)
     without_noise = float(np.triu(joint, 1).sum() + 0.5 * np.trace(joint))
     found, precision = wrong_mode_probability(
-        np.array(counts), np.array(keep), Noise(noise, scale), np.array([True, False])
+        np.array(counts), np.array(keep), noise_named(noise)(scale), np.array([True, False])
     )
     # Noise of scale 0.03 reorders counts that differ by 1 with probability below 1e-12.
     tolerance = 0.05 if scale > 0.1 else 1e-9
@@ -394,7 +394,7 @@ def test_a_sample_that_needs_no_noise_has_only_the_error_of_sampling() -> None:
 @pytest.mark.parametrize("epsilon", [0.02, 0.3, 3.0])
 def test_counts_of_thousands_have_their_normal_limit(epsilon: float) -> None:
     # Two counts of 40,000 and 39,500 at rate 1/2 with Gaussian noise differ by a normal variable.
-    noise = Noise("gaussian", 1 / epsilon)
+    noise = Gaussian(1 / epsilon)
     found = wrong_at([40_000, 39_500], [0.5, 0.5], noise, [0])
     deviation = math.sqrt(0.25 * 79_500 + 2 / epsilon**2)
     # The binomials are normal up to their fourth cumulant: 1/n relative.

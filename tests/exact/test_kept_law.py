@@ -10,9 +10,9 @@ from omit._numeric import as_array
 from omit.exact import kept_law as module
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
 from omit.laws.distribution import lattice_step
-from omit.laws.noise import Noise
+from omit.laws.noise import Laplace, noise_named
 
-NARROW = Noise("laplace", 1e-3)
+NARROW = Laplace(1e-3)
 
 
 def characteristic(law: KeptLaw, first: float, second: float) -> complex:
@@ -58,7 +58,7 @@ def test_binomials_of_a_million_records_keep_their_digits() -> None:
 def test_every_so_many_sums_do_as_well_as_all_within_the_bound(kind: str) -> None:
     # Wide noise: most sums can be passed over.
     values, counts = np.arange(10.0, 60.0), np.full(50, 8)
-    keep, noise = np.full(50, 0.6), Noise(kind, 3000.0)  # type: ignore[arg-type]
+    keep, noise = np.full(50, 0.6), noise_named(kind)(3000.0)
     law = kept_law(values, counts, keep, noise, 10**6)
     full = kept_law(values, counts, keep, NARROW, 10**7)
     assert len(law.sums) < len(full.sums) / 3
@@ -88,7 +88,7 @@ def test_a_few_records_with_values_of_their_own_have_too_many_sums() -> None:
     wages = as_array(np.unique(drawn.round(1)))
     once, half = np.ones(len(wages), dtype=np.int64), np.full(len(wages), 0.5)
     with pytest.raises(TooManyOutcomes, match="too many"):
-        kept_law(wages, once, half, Noise("laplace", 5000.0), 1_000_000)
+        kept_law(wages, once, half, Laplace(5000.0), 1_000_000)
 
 
 def test_merged_outcomes_keep_mean_and_total() -> None:
@@ -119,7 +119,7 @@ def test_a_merged_law_tells_probabilities_of_answers_under_narrow_noise_too() ->
 
     values, counts = np.array([3.0, 40.0, 101.0, 190.0]), np.array([30, 25, 28, 22])
     for epsilon in (3.0, 600.0):
-        quotient = NoisyQuotient(Noise("laplace", 400 / epsilon), Noise("laplace", 2 / epsilon))
+        quotient = NoisyQuotient(Laplace(400 / epsilon), Laplace(2 / epsilon))
         law = kept_law(values, counts, np.array([0.5, 0.6, 0.4, 0.7]), quotient.total, 1_000_000)
         few = law.merged(40_000)
         assert len(few.sums) < len(law.sums)

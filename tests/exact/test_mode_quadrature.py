@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 from omit.exact.mode_quadrature import cell_rule, trapezoids
-from omit.laws.noise import Noise
+from omit.laws.noise import Gaussian, noise_named
 
 
 def test_the_gaussian_distribution_function_hardly_leaves_the_unit_disc_in_a_strip() -> None:
@@ -46,7 +46,7 @@ def test_exponential_distribution_functions_stay_in_the_unit_disc() -> None:
 @pytest.mark.parametrize("scale", [0.06, 0.5, 3.0, 90.0])
 @pytest.mark.parametrize("factors", [1, 30, 100_000])
 def test_trapezoids_miss_no_more_than_they_say(kind: str, scale: float, factors: int) -> None:
-    noise = Noise(kind, scale)  # type: ignore[arg-type]  # it is one of the four
+    noise = noise_named(kind)(scale)
     rule = trapezoids(noise, factors, 1)
     assert rule.error <= 1e-13
     # The largest of equals: any one of them with probability 1/(factors + 1).
@@ -59,7 +59,7 @@ def test_trapezoids_miss_no_more_than_they_say(kind: str, scale: float, factors:
 
 def test_trapezoids_twice_as_wide_would_miss_more() -> None:
     # So the rule is not finer than it must be by much.
-    noise = Noise("gaussian", 1.0)
+    noise = Gaussian(1.0)
     step = 2.5 * trapezoids(noise, 30, 1).step
     x = np.arange(-20, 20) * step
     total = step * float((noise.pdf(x) * noise.cdf(x) ** 30).sum())

@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate, special
 
 from omit.exact.noisy_quotient import NoisyQuotient, _scaled_e1, _scaled_ei
-from omit.laws.noise import Noise
+from omit.laws.noise import Laplace, noise_named
 
 Symmetric = Literal["laplace", "gaussian"]
 each_noise = pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -62,7 +62,7 @@ def _by_definition(quotient: NoisyQuotient, s: float, n: float, truth: float) ->
 def test_the_expected_distance_is_that_of_the_definition(
     noise: Symmetric, bounds: tuple[float, float] | None, s: float, n: float
 ) -> None:
-    quotient = NoisyQuotient(Noise(noise, 9.0), Noise(noise, 0.8), bounds)
+    quotient = NoisyQuotient(noise_named(noise)(9.0), noise_named(noise)(0.8), bounds)
     for truth in (4.0, 7.5):
         expected = _by_definition(quotient, s, n, truth)
         assert float(quotient.distances(s, n, truth)) == pytest.approx(expected, rel=1e-8)
@@ -75,7 +75,7 @@ def test_many_and_few_records_are_integrated_alike(
 ) -> None:
     # Above and below 200 scales of the count's noise other formulas are used.
     for n in (20.0, 199.0, 201.0, 3000.0):
-        quotient = NoisyQuotient(Noise(noise, 7.0), Noise(noise, 1.0), bounds)
+        quotient = NoisyQuotient(noise_named(noise)(7.0), noise_named(noise)(1.0), bounds)
         fine = quotient.distances(3.1 * n, n, 3.0, fine=True)
         coarse = quotient.distances(3.1 * n, n, 3.0, fine=False)
         np.testing.assert_allclose(coarse, fine, rtol=1e-11)
@@ -83,7 +83,7 @@ def test_many_and_few_records_are_integrated_alike(
 
 @each_noise
 def test_a_truth_outside_the_bounds_is_farther_from_every_answer(noise: Symmetric) -> None:
-    quotient = NoisyQuotient(Noise(noise, 9.0), Noise(noise, 0.8), (0.0, 10.0))
+    quotient = NoisyQuotient(noise_named(noise)(9.0), noise_named(noise)(0.8), (0.0, 10.0))
     near, far = (quotient.distances(20.0, 4.0, truth) for truth in (10.0, 13.0))
     assert float(far - near) == pytest.approx(3.0)
 
@@ -91,7 +91,7 @@ def test_a_truth_outside_the_bounds_is_farther_from_every_answer(noise: Symmetri
 @each_noise
 @pytest.mark.parametrize("n", [0.0, 2.0, 40.0])
 def test_the_tails_add_up_to_the_distance(noise: Symmetric, n: float) -> None:
-    quotient = NoisyQuotient(Noise(noise, 9.0), Noise(noise, 1.5), (-2.0, 10.0))
+    quotient = NoisyQuotient(noise_named(noise)(9.0), noise_named(noise)(1.5), (-2.0, 10.0))
     s, truth = 3.0 * n, 3.5
 
     def tail(x: float) -> float:
@@ -107,7 +107,7 @@ def test_the_tails_add_up_to_the_distance(noise: Symmetric, n: float) -> None:
 
 
 def test_with_a_public_count_only_the_sum_is_noisy() -> None:
-    quotient = NoisyQuotient(Noise("laplace", 6.0), None)
+    quotient = NoisyQuotient(Laplace(6.0), None)
     # The mean absolute Laplace noise is its scale.
     assert float(quotient.distances(12.0, 4.0, 3.0)) == pytest.approx(6.0 / 4)
     assert float(quotient.above(12.0, 4.0, 3.0)) == pytest.approx(0.5)
@@ -122,7 +122,7 @@ def _digits(quotient: NoisyQuotient, s: float, n: float, truth: float) -> float:
         t, s, n = mpmath.mpf(truth), mpmath.mpf(s), mpmath.mpf(n)
 
         def excess(u: mpmath.mpf) -> mpmath.mpf:
-            if quotient.total.kind == "laplace":
+            if quotient.total.name == "laplace":
                 return max(u, 0) + b * mpmath.exp(-abs(u) / b) / 2
             return b * mpmath.npdf(u / b) + u * mpmath.ncdf(u / b)
 
@@ -131,7 +131,7 @@ def _digits(quotient: NoisyQuotient, s: float, n: float, truth: float) -> float:
             return (above + excess(t * y - s) - excess(lower * y - s)) / y
 
         def density(y: mpmath.mpf) -> mpmath.mpf:
-            if quotient.total.kind == "laplace":
+            if quotient.total.name == "laplace":
                 return mpmath.exp(-abs(y - n) / c) / (2 * c)
             return mpmath.npdf((y - n) / c) / c
 
@@ -140,7 +140,7 @@ def _digits(quotient: NoisyQuotient, s: float, n: float, truth: float) -> float:
         doubled = [mpmath.mpf(2) ** k for k in range(60)]
         inside = [y for y in (1, n, *kinks, *spaced, *doubled) if 1 <= y <= n + 90 * c]
         clamped = mpmath.ncdf((1 - n) / c)
-        if quotient.total.kind == "laplace":
+        if quotient.total.name == "laplace":
             clamped = mpmath.exp((1 - n) / c) / 2
         rest = mpmath.quad(lambda y: distance(y) * density(y), sorted(set(inside)))
         return float(clamped * distance(mpmath.mpf(1)) + rest)
@@ -172,7 +172,7 @@ def test_distances_keep_their_digits_however_much_cancels(
     fine: bool,
 ) -> None:
     largest = max(abs(bound) for bound in bounds)
-    quotient = NoisyQuotient(Noise(noise, largest * scale), Noise(noise, scale), bounds)
+    quotient = NoisyQuotient(noise_named(noise)(largest * scale), noise_named(noise)(scale), bounds)
     expected = _digits(quotient, s, n, truth)
     # What `exact_mean` allows for rounding, and less where nothing must be allowed.
     sure = 1e-14 * (abs(s) / n + abs(truth) + quotient.total.scale / n)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
-from omit.laws.counts import log_pmf, one_less, one_more
+from omit.laws.counts import log_pmf
+from omit.laws.divergence import one_less, one_more
 
 
 def _one_more_by_mpmath(trials: int, success: float, epsilon: float) -> mpmath.mpf:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from omit.laws.counts import draws, empirical_interval
+from omit.laws.counts import draws
+from omit.laws.intervals import bernstein_bounds
 
 
 def test_draws_from_groups_are_multivariate_hypergeometric() -> None:
@@ -22,6 +23,6 @@ def test_the_interval_covers_more_often_than_it_says() -> None:
     rng = np.random.default_rng(4)
     misses = 0
     for _ in range(300):
-        low, high = empirical_interval(rng.beta(0.5, 5, (200, 1)))
+        low, high = bernstein_bounds(rng.beta(0.5, 5, (200, 1)))
         misses += not low[0] <= 0.5 / 5.5 <= high[0]
     assert misses <= 9

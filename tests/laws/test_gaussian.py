@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omit import Guarantee, InvalidInput
-from omit.laws.noise import gaussian_delta, gaussian_scale
+from omit.laws.noise import Gaussian
 
 EPSILONS = (1e-6, 1e-4, 0.01, 0.25, 1.0, 5.0, 50.0)
 DELTAS = (1e-300, 1e-100, 1e-30, 1e-12, 1e-9, 1e-5, 0.01, 0.5)
@@ -38,14 +38,16 @@ def test_delta_is_the_hockey_stick_divergence_of_two_shifted_normals() -> None:
             points=[crossing + scale, crossing + 3 * scale],
             epsabs=1e-15,
         )
-        assert gaussian_delta(scale, 1.0, epsilon) == pytest.approx(expected, rel=1e-9)
+        assert Gaussian(scale).precise_delta(epsilon, 1.0) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_scale_never_protects_less_than_promised(epsilon: float) -> None:
     excess = {}
     for delta in DELTAS:
-        found = high_precision_delta(gaussian_scale(Guarantee(epsilon, delta), 1.0), epsilon)
+        found = high_precision_delta(
+            Gaussian.calibrated(Guarantee(epsilon, delta), 1.0).scale, epsilon
+        )
         excess[delta] = float(found / mpmath.mpf(delta) - 1)
     assert {delta: over for delta, over in excess.items() if over > 0} == {}
 
@@ -53,7 +55,7 @@ def test_the_scale_never_protects_less_than_promised(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_scale_is_the_smallest_that_keeps_the_promise(epsilon: float) -> None:
     for delta in DELTAS:
-        scale = gaussian_scale(Guarantee(epsilon, delta), 1.0)
+        scale = Gaussian.calibrated(Guarantee(epsilon, delta), 1.0).scale
         assert high_precision_delta(scale * (1 - 1e-6), epsilon) > mpmath.mpf(delta)
 
 
@@ -63,15 +65,15 @@ def test_calibration_is_the_inverse_of_delta_for_any_sensitivity(
 ) -> None:
     wanted = Guarantee(math.exp(log_epsilon), math.exp(log_delta))
     sensitivity = math.exp(log_sensitivity)
-    scale = gaussian_scale(wanted, sensitivity)
-    found = gaussian_delta(scale, sensitivity, wanted.epsilon)
+    scale = Gaussian.calibrated(wanted, sensitivity).scale
+    found = Gaussian(scale).precise_delta(wanted.epsilon, sensitivity)
     assert found == pytest.approx(wanted.delta, rel=1e-3)
-    assert scale / sensitivity == pytest.approx(gaussian_scale(wanted, 1.0), rel=1e-12)
+    assert scale / sensitivity == pytest.approx(Gaussian.calibrated(wanted, 1.0).scale, rel=1e-12)
 
 
 def test_the_scale_of_adult_is_the_tabulated_one() -> None:
     # THEORY, Section 6: 20.8250839 at epsilon = 1/4 and delta = n^-2.
-    assert round(gaussian_scale(Guarantee(0.25, 32_561**-2), 1.0), 7) == 20.8250839
+    assert round(Gaussian.calibrated(Guarantee(0.25, 32_561**-2), 1.0).scale, 7) == 20.8250839
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.25, 1e-9), (1.0, 1e-5), (4.0, 1e-12)])
@@ -79,7 +81,7 @@ def test_dp_accounting_calibrates_to_the_same_scale(epsilon: float, delta: float
     from dp_accounting.pld.common import DifferentialPrivacyParameters
     from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
-    scale = gaussian_scale(Guarantee(epsilon, delta), 1.0)
+    scale = Gaussian.calibrated(Guarantee(epsilon, delta), 1.0).scale
     loss = GaussianPrivacyLoss(scale, sensitivity=1.0)
     assert loss.get_delta_for_epsilon(epsilon) == pytest.approx(delta, rel=1e-6)
     parameters = DifferentialPrivacyParameters(epsilon, delta)
@@ -89,7 +91,7 @@ def test_dp_accounting_calibrates_to_the_same_scale(epsilon: float, delta: float
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.4])
 def test_at_epsilon_zero_delta_is_the_total_variation_distance(delta: float) -> None:
-    scale = gaussian_scale(Guarantee(0.0, delta), 1.0)
+    scale = Gaussian.calibrated(Guarantee(0.0, delta), 1.0).scale
     with mpmath.workdps(40):
         distance = mpmath.erf(1 / (2 * mpmath.sqrt(2) * mpmath.mpf(scale)))
     assert float(distance) == pytest.approx(delta, rel=1e-9)
@@ -97,10 +99,10 @@ def test_at_epsilon_zero_delta_is_the_total_variation_distance(delta: float) -> 
 
 def test_gaussian_noise_reaches_no_pure_guarantee() -> None:
     with pytest.raises(InvalidInput, match="delta > 0; use Laplace"):
-        gaussian_scale(Guarantee(1.0), 1.0)
+        Gaussian.calibrated(Guarantee(1.0), 1.0)
 
 
 @pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.inf, math.nan])
 def test_a_query_needs_a_positive_and_finite_sensitivity(sensitivity: float) -> None:
     with pytest.raises(InvalidInput, match="sensitivity"):
-        gaussian_scale(Guarantee(1.0, 1e-6), sensitivity)
+        Gaussian.calibrated(Guarantee(1.0, 1e-6), sensitivity)

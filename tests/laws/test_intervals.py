@@ -6,16 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
 from omit._numeric import FloatArray
 from omit.laws.intervals import (
     Interval,
     bernstein_interval,
     bounded_interval,
-    exact_interval,
-    mean_interval,
+    clopper_pearson_interval,
+    judge,
+    judge_all,
     normal_interval,
+    student_interval,
 )
 
 
@@ -91,7 +93,7 @@ def test_a_bounded_interval_is_narrower_than_bernsteins() -> None:
 
 
 def test_a_normal_and_a_student_interval_miss_a_rare_bad_run() -> None:
-    for interval in (normal_interval, mean_interval):
+    for interval in (normal_interval, student_interval):
         assert _coverage(interval, 100, 0.003) < 0.3
         assert _coverage(interval, 1000, 0.3) == pytest.approx(0.95, abs=0.01)
 
@@ -103,7 +105,7 @@ def test_a_bernstein_interval_scales_with_the_runs() -> None:
 
 
 def test_one_run_or_none_tells_nothing() -> None:
-    for interval in (mean_interval, lambda values: bernstein_interval(values, 1.0)):
+    for interval in (student_interval, lambda values: bernstein_interval(values, 1.0)):
         alone = interval(np.array([0.5, np.nan]))
         assert (alone.value, alone.low, alone.high) == (0.5, -np.inf, np.inf)
         assert np.isnan(interval(np.array([np.nan])).value)
@@ -116,7 +118,7 @@ def test_one_run_or_none_tells_nothing() -> None:
 
 def test_the_interval_of_a_probability_holds_the_share() -> None:
     for successes in range(11):
-        low, high = exact_interval(successes / 10, 10)
+        low, high = clopper_pearson_interval(successes, 10)
         assert 0 <= low <= successes / 10 <= high <= 1
 
 
@@ -125,6 +127,38 @@ def test_the_interval_of_a_probability_covers_it_however_small_it_is(runs: int) 
     """Just below the lower end for one success in all runs, Wilson's covers 84 % of the time."""
     for chance in (*CHANCES, 0.17 / runs, 0.02 / runs):
         successes = np.arange(runs + 1)
-        ends = [exact_interval(number / runs, runs) for number in successes]
+        ends = [clopper_pearson_interval(int(number), runs) for number in successes]
         held = [low <= chance <= high for low, high in ends]
         assert binom.pmf(successes, runs, chance) @ held >= 0.95
+
+
+@pytest.mark.parametrize(("successes", "runs"), [(0, 1), (0, 30), (3, 30), (29, 30), (30, 30)])
+def test_clopper_pearson_is_that_of_scipy(successes: int, runs: int) -> None:
+    for missed in (0.05, 1e-4):
+        expected = binomtest(successes, runs).proportion_ci(1 - missed, method="exact")
+        found = clopper_pearson_interval(successes, runs, missed)
+        assert found == pytest.approx((expected.low, expected.high), rel=1e-9, abs=1e-15)
+
+
+def test_an_error_is_better_only_if_the_intervals_are_apart() -> None:
+    baseline = Interval(1.0, 0.9, 1.1)
+    assert judge(Interval(0.7, 0.6, 0.89), baseline) == "better"
+    assert judge(Interval(1.3, 1.2, 1.4), baseline) == "worse"
+    assert judge(Interval(0.8, 0.7, 0.9), baseline) == "undecided"
+    assert judge(Interval(1.2, 1.1, 1.3), baseline) == "undecided"
+
+
+def test_a_difference_is_judged_by_whether_its_interval_holds_0() -> None:
+    assert judge(Interval(-0.2, -0.3, -0.1)) == "better"
+    assert judge(Interval(0.2, 0.1, 0.3)) == "worse"
+    assert judge(Interval(0.2, 0.0, 0.4)) == "undecided"
+
+
+def test_many_are_judged_as_one_is() -> None:
+    rng = np.random.default_rng(3)
+    ends = np.sort(rng.integers(0, 5, (400, 2, 2)).astype(float), axis=2)
+    one_by_one = [judge(Interval(0.0, *own), Interval(0.0, *other)) for own, other in ends]
+    together = judge_all(ends[:, 0, 0], ends[:, 0, 1], ends[:, 1, 0], ends[:, 1, 1])
+    assert together.tolist() == one_by_one
+    assert set(one_by_one) == {"better", "worse", "undecided"}
+    assert judge_all([np.nan], [np.nan]).tolist() == ["undecided"]

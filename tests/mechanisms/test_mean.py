@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from omit import Column, Guarantee, InvalidInput, NoisyMean, Relation, WrongNeighbours
-from omit.laws.noise import gaussian_delta
+from omit.laws.noise import Gaussian
 
 ages = Column.from_counts([20, 40, 70], [5, 3, 2], bounds=(0, 100), name="age")
 
@@ -24,7 +24,7 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
     # code's upper minus lower is too little (THEORY, Section 2).
     noise = NoisyMean().quotient(Guarantee(0.5), bounds)
     assert noise.count is not None
-    assert (noise.total.kind, noise.count.kind) == ("laplace", "laplace")
+    assert (noise.total.name, noise.count.name) == ("laplace", "laplace")
     assert noise.total.scale == pytest.approx(sensitivity / 0.25)
     assert noise.count.scale == pytest.approx(1 / 0.25)
 
@@ -38,15 +38,15 @@ def test_under_replace_the_count_is_public_and_all_goes_to_the_sum(
     assert noise.total.scale == pytest.approx(width / 0.5)
     gaussian = NoisyMean("gaussian").quotient(Guarantee(0.5, 1e-6, "replace"), bounds)
     assert gaussian.count is None
-    assert gaussian_delta(gaussian.total.scale, width, 0.5) == pytest.approx(1e-6, rel=1e-9)
+    assert Gaussian(gaussian.total.scale).precise_delta(0.5, width) == pytest.approx(1e-6, rel=1e-9)
 
 
 def test_gaussian_noise_gives_sum_and_count_half_of_epsilon_and_half_of_delta() -> None:
     noise = NoisyMean("gaussian").quotient(Guarantee(1.0, 1e-6), (-20, 90))
     assert noise.count is not None
-    assert (noise.total.kind, noise.count.kind) == ("gaussian", "gaussian")
-    assert gaussian_delta(noise.total.scale, 90, 0.5) == pytest.approx(5e-7, rel=1e-9)
-    assert gaussian_delta(noise.count.scale, 1, 0.5) == pytest.approx(5e-7, rel=1e-9)
+    assert (noise.total.name, noise.count.name) == ("gaussian", "gaussian")
+    assert Gaussian(noise.total.scale).precise_delta(0.5, 90) == pytest.approx(5e-7, rel=1e-9)
+    assert Gaussian(noise.count.scale).precise_delta(0.5, 1) == pytest.approx(5e-7, rel=1e-9)
 
 
 def test_with_hardly_any_noise_the_answer_is_the_mean_of_the_records_left() -> None:

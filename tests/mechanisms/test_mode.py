@@ -10,8 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 from omit import Column, Guarantee, InvalidInput, NoisyMode, Relation, WrongNeighbours
-from omit.laws.noise import Kind, gaussian_delta
-from omit.mechanisms.mode import KINDS, possible_values
+from omit.laws.noise import Gaussian
+from omit.mechanisms.mode import KINDS, Kind, possible_values
 from tests.mechanisms.winning import DISTRIBUTIONS, winning_probabilities
 
 each_kind = pytest.mark.parametrize("noise", KINDS)
@@ -69,7 +69,7 @@ def test_each_count_gets_noise_of_its_stated_scale(
     noise: Kind, neighbours: str, scale: float
 ) -> None:
     found = NoisyMode(noise).count_noise(Guarantee(0.5, neighbours=neighbours))
-    assert (found.kind, found.scale) == (noise, scale)
+    assert (found.name, found.scale) == (noise, scale)
 
 
 @pytest.mark.parametrize(("neighbours", "sensitivity"), [("add-remove", 1), ("replace", 2**0.5)])
@@ -77,7 +77,7 @@ def test_gaussian_noise_is_exact_for_the_l2_distance_of_neighbouring_histograms(
     neighbours: str, sensitivity: float
 ) -> None:
     found = NoisyMode("gaussian").count_noise(Guarantee(0.5, 1e-7, neighbours))
-    assert gaussian_delta(found.scale, sensitivity, 0.5) == pytest.approx(1e-7, rel=1e-9)
+    assert Gaussian(found.scale).precise_delta(0.5, sensitivity) == pytest.approx(1e-7, rel=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "exponential", "gumbel"])

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from omit import Guarantee, InvalidInput
-from omit.laws.noise import UnitNoise
+from omit.laws.noise import Gaussian, Laplace, Noise, StudentT
 from omit.mechanisms.sensitivity import (
     published_laplace,
     smooth_laplace_delta,
@@ -131,17 +131,15 @@ def test_students_noise_never_loses_more_than_epsilon(degrees: int, epsilon: flo
 
 @pytest.mark.parametrize("degrees", [3, 5])
 def test_stretching_students_t_costs_its_degrees_of_freedom_at_most(degrees: int) -> None:
-    unit, x = UnitNoise("student", degrees), np.geomspace(1e-6, 1e12, 20_001)
+    unit, x = StudentT(degrees=degrees), np.geomspace(1e-6, 1e12, 20_001)
     for beta in (0.01, 0.3):
         loss = np.log(unit.pdf(x) * math.exp(-beta) / unit.pdf(x * math.exp(beta)))
         assert np.abs(loss).max() == pytest.approx(degrees * beta, rel=1e-6)
         assert np.abs(loss).max() <= degrees * beta * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    "noise", [UnitNoise("laplace"), UnitNoise("gaussian"), UnitNoise("student", 3)], ids=repr
-)
-def test_expected_distances_are_integrals_of_the_density(noise: UnitNoise) -> None:
+@pytest.mark.parametrize("noise", [Laplace(), Gaussian(), StudentT(degrees=3)], ids=repr)
+def test_expected_distances_are_integrals_of_the_density(noise: Noise) -> None:
     for center, scale in ((0.0, 1.0), (2.0, 0.7), (-1.5, 3.0)):
 
         def integrand(z: float, center: float = center, scale: float = scale) -> float:
@@ -149,13 +147,13 @@ def test_expected_distances_are_integrals_of_the_density(noise: UnitNoise) -> No
 
         zero = -center / scale
         expected = mpmath.quad(integrand, [-mpmath.inf, min(zero, 0), max(zero, 0), mpmath.inf])
-        found = float(noise.absolute(center, scale))
+        found = float(noise.mean_distance(center, scale))
         assert found == pytest.approx(float(expected), rel=1e-6)
-    assert float(noise.absolute(3.0, 0.0)) == 3.0
+    assert float(noise.mean_distance(3.0, 0.0)) == 3.0
     drawn = noise.draw(np.random.default_rng(0), (400_000,))
     # Six standard errors of the mean absolute value: a false alarm in five hundred million seeds.
     spread = 6 * float(np.abs(drawn).std()) / math.sqrt(len(drawn))
-    assert np.abs(drawn).mean() == pytest.approx(float(noise.absolute(0.0, 1.0)), abs=spread)
+    assert np.abs(drawn).mean() == pytest.approx(float(noise.mean_distance(0.0, 1.0)), abs=spread)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from omit.laws.noise import Kind
+from omit.mechanisms.mode import Kind
 
 DISTRIBUTIONS: dict[Kind, Any] = {
     "laplace": stats.laplace,

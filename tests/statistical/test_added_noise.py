@@ -12,9 +12,10 @@ from scipy.stats import binom, laplace, norm
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
+from omit.laws.discrete import DiscreteGaussian
 from omit.laws.distribution import Distribution
-from omit.laws.noise import Noise
-from omit.statistical.noise import DiscreteGaussian, added_noise, noise_alone
+from omit.laws.noise import Gaussian, noise_named
+from omit.statistical.noise import added_noise
 from omit.statistical.properties import grouped_property_curve, property_curve
 from omit.statistical.sums import sum_curve
 
@@ -110,7 +111,7 @@ def test_noise_never_hurts_and_never_protects_less_than_alone(kind: str) -> None
         noise = added_noise(kind, scale)  # type: ignore[arg-type]
         found = property_curve(60, 0.2, epsilon, noise=noise).delta
         assert (found <= property_curve(60, 0.2, epsilon).delta).all()
-        assert (found <= noise_alone(1.0, Noise(kind, scale), epsilon)).all()  # type: ignore[arg-type]
+        assert (found <= noise_named(kind)(scale).delta(epsilon, 1.0)).all()
 
 
 @pytest.mark.parametrize(("ratio", "epsilon"), [(1.0, 0.0), (0.2, 0.5), (3.0, 20.0), (1e-3, 0.01)])
@@ -118,7 +119,7 @@ def test_gaussian_noise_alone_is_never_below_60_digits(ratio: float, epsilon: fl
     with mpmath.workdps(60):
         r, e = mpmath.mpf(ratio), mpmath.mpf(epsilon)
         exact = mpmath.ncdf(r / 2 - e / r) - mpmath.exp(e) * mpmath.ncdf(-r / 2 - e / r)
-    found = noise_alone(1.0, Noise("gaussian", 1 / ratio), np.array([epsilon]))[0]
+    found = Gaussian(1 / ratio).delta(np.array([epsilon]), 1.0)[0]
     assert float(exact) <= found * (1 + 1e-13)
     assert found <= float(exact) * (1 + 1e-9) + 1e-14
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from omit.laws.counts import one_more
+from omit.laws.divergence import one_more
 from omit.statistical.mixtures import mixture_delta
 
 

@@ -8,7 +8,7 @@ import pytest
 import omit
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee
-from omit.laws.noise import gaussian_scale
+from omit.laws.noise import Gaussian
 from omit.statistical.curve import PrivacyCurve, StatisticalGuarantee, bounded_curve
 from omit.statistical.properties import property_curve
 
@@ -32,7 +32,7 @@ def test_nothing_that_asks_for_a_dp_guarantee_takes_it() -> None:
         lambda: omit.PoissonSampling(0.5).amplify(OURS),  # type: ignore[arg-type]
         lambda: omit.PoissonSampling(0.5).calibrate(OURS),  # type: ignore[arg-type]
         lambda: omit.NoOmission().amplify(OURS),  # type: ignore[arg-type]
-        lambda: gaussian_scale(OURS, 1.0),  # type: ignore[arg-type]
+        lambda: Gaussian.calibrated(OURS, 1.0).scale,  # type: ignore[arg-type]
         lambda: omit.NoisyMean("gaussian").quotient(OURS, (0, 1)),  # type: ignore[arg-type]
         lambda: omit.expected_error(ages, omit.NoisyMode(), OURS),  # type: ignore[arg-type]
         lambda: omit.expected_error(ages, omit.NoisyMean(), OURS),  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from omit.errors import InvalidInput, Unattainable
-from omit.laws.noise import gaussian_delta
+from omit.laws.noise import Gaussian
 from omit.statistical.curve import StatisticalGuarantee
 from omit.statistical.partition import Partition
 from omit.statistical.planner import (
@@ -159,9 +159,9 @@ def test_the_number_of_dp_queries_is_found_also_where_it_has_many_digits() -> No
     n, error, epsilon, delta = 10**12, 1e-4, 5.0, 1e-9
     found = exact_dp_queries(n, error, epsilon, delta)
     assert found > 10**15
-    assert gaussian_delta(error, math.sqrt(found) / n, epsilon) <= delta
+    assert Gaussian(error).precise_delta(epsilon, math.sqrt(found) / n) <= delta
     more = found + found // 10**9
-    assert gaussian_delta(error, math.sqrt(more) / n, epsilon) > delta
+    assert Gaussian(error).precise_delta(epsilon, math.sqrt(more) / n) > delta
 
 
 def test_plans_beyond_all_use_are_refused() -> None:

@@ -11,7 +11,8 @@ from scipy.integrate import quad
 from scipy.stats import binom, laplace, norm
 
 from omit.errors import InvalidInput
-from omit.statistical.noise import DiscreteGaussian, added_noise
+from omit.laws.discrete import DiscreteGaussian
+from omit.statistical.noise import added_noise
 from omit.statistical.properties import grouped_property_curve, property_curve
 from tests.statistical.enumeration import coin, exactly, worst
 
@@ -99,11 +100,11 @@ def test_noise_and_uncertainty_together_by_quadrature(noise: str, scale: float) 
 
 
 def test_noise_alone_protects_whom_everybody_else_is_known() -> None:
-    from omit.laws.noise import gaussian_delta
+    from omit.laws.noise import Gaussian
 
     curve = property_curve(10, 0.5, [0.2, 1.0], known=9, noise=added_noise("gaussian", 2.0))
     assert curve.delta == pytest.approx(
-        [gaussian_delta(2.0, 1.0, 0.2), gaussian_delta(2.0, 1.0, 1.0)], rel=1e-8
+        [Gaussian(2.0).precise_delta(0.2, 1.0), Gaussian(2.0).precise_delta(1.0, 1.0)], rel=1e-8
     )
     pure = property_curve(10, 0.5, [0.25, 0.5], known=9, noise=added_noise("laplace", 2.0))
     assert pure.delta[0] > 0

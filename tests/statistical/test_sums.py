@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
+from omit.laws.discrete import DiscreteGaussian
 from omit.laws.distribution import Distribution
 from omit.laws.divergence import envelope, hockey_stick, shifted
 from omit.laws.lattice import Part, lattice_sum
-from omit.statistical.noise import DiscreteGaussian, added_noise
+from omit.statistical.noise import added_noise
 from omit.statistical.properties import grouped_property_curve, property_curve
 from omit.statistical.sums import sum_curve, sum_curve_of_groups
 from tests.statistical.enumeration import answers_given, divergence, exactly, worst

@@ -14,7 +14,6 @@ from omit.accuracy.comparison import (
     WARNING,
     Comparison,
     Row,
-    Standing,
     interval,
     private_notes,
     table_cells,
@@ -35,7 +34,7 @@ from omit.data.points import Points
 from omit.errors import InvalidInput, Unattainable
 from omit.exact.error import Error
 from omit.guarantee import Guarantee, require_guarantee
-from omit.laws.intervals import Interval
+from omit.laws.intervals import Interval, judge
 from omit.mechanisms.base import Clustering, Mechanism
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
@@ -248,11 +247,7 @@ def _point_rows(settings: list[Row], found: Iterator[tuple[Error, Interval]]) ->
         baseline = rows[0].error
         assert baseline is not None
         ratio = error.value / baseline.value if baseline.value > 0 else None
-        standing: Standing = "undecided"
-        if difference.high < 0:
-            standing = "better"
-        elif difference.low > 0:
-            standing = "worse"
+        standing = judge(difference)
         rows.append(Row(row.omission, row.base, error, ratio, standing, None, difference))
     return rows
 
@@ -262,12 +257,7 @@ def _standing(omission: Omission, base: Guarantee, error: Error, baseline: Error
     if baseline is None:
         return Row(omission, base, error, 1.0 if _is_positive(error) else None, "baseline")
     ratio = error.value / baseline.value if _is_positive(baseline) else None
-    standing: Standing = "undecided"
-    if error.high < baseline.low:
-        standing = "better"
-    elif error.low > baseline.high:
-        standing = "worse"
-    return Row(omission, base, error, ratio, standing)
+    return Row(omission, base, error, ratio, judge(error, baseline))
 
 
 def _is_positive(error: Error) -> bool:

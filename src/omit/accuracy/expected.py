@@ -23,7 +23,7 @@ from omit.data.points import Points
 from omit.errors import InvalidInput, NotExact, Refused
 from omit.exact.error import Error, Parts
 from omit.guarantee import Guarantee, NoNoiseNeeded, require_guarantee
-from omit.laws.noise import Noise
+from omit.laws.noise import Gaussian, Noise
 from omit.mechanisms.base import Clustering, IntegrableMechanism, Mechanism
 from omit.mechanisms.mean import NoisyMean
 from omit.mechanisms.mode import NoisyMode, possible_values
@@ -33,7 +33,7 @@ from omit.omissions.sampling import NoOmission
 Method = Literal["auto", "exact", "simulated"]
 
 # So little noise that it only breaks ties between counts.
-_HARDLY_ANY_NOISE = Noise("gaussian", 0.01)
+_HARDLY_ANY_NOISE = Gaussian(0.01)
 # More values than that take more memory and time than there should be.
 _MOST_VALUES = 200_000
 # Stands for a mechanism that needs no noise.

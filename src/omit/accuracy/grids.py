@@ -20,6 +20,7 @@ from omit.data.points import Points
 from omit.errors import Unattainable
 from omit.exact.error import Error
 from omit.guarantee import Guarantee
+from omit.laws.intervals import judge_all
 from omit.mechanisms.base import Clustering, IntegrableMechanism, Mechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
@@ -197,8 +198,10 @@ class GainMap:
     @property
     def gains(self) -> FloatArray:
         """1 where the whole interval is a gain, -1 where it is a loss, 0 where neither is sure."""
+        # Without omission the error is exact: an interval of no width.
         base = self.baseline[:, None]
-        return np.where(self.high < base, 1.0, np.where(self.low > base, -1.0, 0.0))
+        standings = judge_all(self.low, self.high, base, base)
+        return np.select([standings == "better", standings == "worse"], [1.0, -1.0], 0.0)
 
 
 def odd_sizes(population: int, rates: Sequence[float]) -> tuple[int, ...]:

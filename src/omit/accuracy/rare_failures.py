@@ -26,7 +26,7 @@ from omit.data.column import Column
 from omit.exact.order import quantile_ranks
 from omit.guarantee import Guarantee
 from omit.laws.intervals import Interval, bounded_interval
-from omit.laws.noise import UnitNoise
+from omit.laws.noise import Laplace
 from omit.mechanisms.base import NearZero, require_bounds
 from omit.mechanisms.quantiles import ProposeTestRelease
 from omit.omissions.base import Omission
@@ -120,9 +120,9 @@ class _Errors:
         nearest = max(low - self.truth, self.truth - high, 0.0)
         farthest = max(abs(low - self.truth), abs(high - self.truth))
         if not self.squared:
-            unit = UnitNoise("laplace")
+            unit = Laplace()
             ends = np.array([nearest, farthest])
-            least, most = unit.absolute(ends, np.full(2, self.scale)).tolist()
+            least, most = unit.mean_distance(ends, np.full(2, self.scale)).tolist()
             failed = self.failed
         else:
             least, most = nearest**2 + 2 * self.scale**2, farthest**2 + 2 * self.scale**2

@@ -31,6 +31,8 @@ from omit.data.points import Points
 from omit.errors import InvalidInput, Unattainable
 from omit.exact.error import Error
 from omit.guarantee import ADD_REMOVE, Guarantee
+from omit.laws.intervals import judge
+from omit.laws.inversion import least_not_above
 from omit.mechanisms.base import Clustering, IntegrableMechanism, Mechanism
 from omit.mechanisms.mean import NoisyMean
 from omit.omissions.base import Omission
@@ -344,7 +346,7 @@ def solve(
             f"{mechanism.unit}: at epsilon = {_LARGEST_EPSILON:g} it still is {reached:.4g}."
         )
     # The error falls as epsilon grows; a simulated one does so with the same runs at each step.
-    least = low if excess(low) <= 0 else _just_above_the_root(excess, low, high)
+    least = low if excess(low) <= 0 else least_not_above(excess, low, high, _PRECISION)
     return Guarantee(math.exp(least), delta, neighbours), error_at(least)
 
 
@@ -353,20 +355,6 @@ _SMALLEST_EPSILON = 1e-6
 # Stands for an infinite error where logarithms are interpolated.
 _UNATTAINABLE = 50.0
 _PRECISION = 1e-10
-
-
-def _just_above_the_root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Return the least argument, up to the precision, at which a falling function is not above 0.
-
-    Smooth errors take a dozen steps; bisection would take three times as many.
-    """
-    from scipy.optimize import brentq
-
-    root = brentq(falling, low, high, xtol=_PRECISION / 4)
-    step = _PRECISION / 2
-    while falling(root) > 0:
-        root, step = min(root + step, high), 2 * step
-    return float(root)
 
 
 def _bracket(too_large: Callable[[float], bool]) -> tuple[float, float]:
@@ -489,7 +477,7 @@ def best_size(
     look(_between(low, high), runs)
     best = min(errors, key=lambda size: (errors[size].value, size))
     same = sorted(size for size in errors if size % 2 == best % 2)
-    meets = [errors[size].low <= errors[best].high for size in same]
+    meets = [judge(errors[size], errors[best]) != "worse" for size in same]
     first_alike = last_alike = same.index(best)
     while first_alike > 0 and meets[first_alike - 1]:
         first_alike -= 1

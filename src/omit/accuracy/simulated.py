@@ -35,7 +35,12 @@ from omit.exact.order import (
     sampled_quantile,
 )
 from omit.guarantee import Guarantee
-from omit.laws.intervals import bounded_interval, exact_interval, is_skewed, normal_interval
+from omit.laws.intervals import (
+    bounded_interval,
+    clopper_pearson_interval,
+    is_skewed,
+    normal_interval,
+)
 from omit.mechanisms.base import AdditiveMechanism, Counts, IntegrableMechanism, Mechanism, NearZero
 from omit.mechanisms.mean import KnownSizeMean
 from omit.mechanisms.quantiles import (
@@ -114,7 +119,7 @@ def simulated_error(
     median = quantile_90 = None
     skewed = False
     if mechanism.unit == "probability":
-        low, high = exact_interval(value, runs)
+        low, high = clopper_pearson_interval(round(value * runs), runs)
     else:
         bounds = None if column.bounds is None else omission.restrict(column.bounds)
         largest = mechanism.largest_error(bounds, truth)
@@ -197,7 +202,9 @@ def exact_integrated_error(
             weights = rank_probabilities(column.size, omission.size, low)
             distances = np.repeat(as_array(near.column.values) - near.truth, column.counts)
             unit = mechanism.unit_noise(base)
-            distance = float(weights @ unit.absolute(distances, np.full(len(distances), scale)))
+            distance = float(
+                weights @ unit.mean_distance(distances, np.full(len(distances), scale))
+            )
             return _exact(mechanism, mechanism.per_cent(truth) * distance, base)
     raise NotExact("the distance of a sampled mean has no closed form; its noise is integrated")
 

@@ -27,7 +27,7 @@ from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.exact.error import Error
 from omit.guarantee import Guarantee
-from omit.laws.intervals import MISSED, Interval, bounded_interval
+from omit.laws.intervals import MISSED, Interval, bounded_interval, judge
 from omit.mechanisms.base import Clustering, PreparedClustering
 from omit.omissions.base import Omission
 
@@ -212,7 +212,7 @@ def compared_losses(
         for count in planned:
             difference = _difference(baseline, other, count)
             sharp = _SHARP * abs(float(np.nanmean(baseline.first(count))))
-            decided = difference.low > 0 or difference.high < 0
+            decided = judge(difference) != "undecided"
             if decided or difference.high - difference.low < 2 * sharp:
                 break
         found.append((other, difference))

@@ -29,12 +29,8 @@ from omit.disclosure.suppression import _require_replace
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
-from omit.laws.discrete import (
-    draw_discrete_gaussian,
-    exact_discrete_gaussian,
-    half_law,
-    positive_variance,
-)
+from omit.laws.discrete import DiscreteGaussian, Geometric, least_square, positive_variance
+from omit.laws.noise import Laplace
 
 _UP = 1 + 2e-15  # more than rounding can have taken from a delta
 _SMALLEST_EPSILON = 1e-12  # whole noise stays far below 2^53
@@ -89,7 +85,7 @@ class LaplaceHistogram(TableMechanism):
         """Return released counts, one row for each run."""
         runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
-        return np.maximum(0.0, x + rng.laplace(0.0, 2 / self.epsilon, (runs, len(x))))
+        return np.maximum(0.0, x + Laplace(2 / self.epsilon).draw(rng, (runs, len(x))))
 
 
 @dataclass(frozen=True)
@@ -116,13 +112,13 @@ class GeometricHistogram(TableMechanism):
         return "geometric"
 
     @property
-    def _ratio(self) -> float:
-        return math.exp(-self.epsilon / 2)
+    def _noise(self) -> Geometric:
+        return Geometric(2 / self.epsilon)
 
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
         """Return the smallest delta at an epsilon."""
         excess = -math.expm1(min(0.0, _validate.epsilon(epsilon) - self.epsilon))
-        return ExactDelta.of_delta(epsilon, excess / (1 + self._ratio) ** 2 * _UP)
+        return ExactDelta.of_delta(epsilon, excess / (1 + self._noise.ratio) ** 2 * _UP)
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return (epsilon, 0)."""
@@ -132,11 +128,10 @@ class GeometricHistogram(TableMechanism):
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells."""
         _validate.instance("table", table, CountTable, "made by tabulate")
-        x, r = as_array(table.flat), self._ratio
+        x, r, gap = as_array(table.flat), self._noise.ratio, self._noise.stop
         # P(noise >= s) = r^s/(1 + r): sums of it, and of (2s - 1) times it, over s = 1, ..., x
         with np.errstate(over="ignore"):
             below = np.exp(-self.epsilon / 2 * x)
-        gap = -math.expm1(-self.epsilon / 2)
         one = r / (gap * (1 + r))
         first = one * (1 - below)
         two = one * (1 + r) / gap
@@ -148,9 +143,7 @@ class GeometricHistogram(TableMechanism):
         """Return released counts, one row for each run."""
         runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
-        shape, stop = (runs, len(x)), -math.expm1(-self.epsilon / 2)
-        noise = rng.geometric(stop, shape) - rng.geometric(stop, shape)
-        return np.maximum(0.0, x + noise)
+        return np.maximum(0.0, x + self._noise.draw(rng, (runs, len(x))))
 
 
 @dataclass(frozen=True)
@@ -198,26 +191,11 @@ class DiscreteGaussianHistogram(TableMechanism):
         _require_replace(target.neighbours)
         _require_positive(target.epsilon)
 
-        def reached(log_variance: float) -> bool:
-            made = cls(Fraction(math.exp(log_variance)), target.epsilon)
-            return made.exact_delta(target.epsilon).delta <= target.delta
+        def reached(variance: Fraction) -> bool:
+            exact = cls(variance, target.epsilon).exact_delta(target.epsilon)
+            return exact.delta <= target.delta
 
-        low, high = 0.0, 0.0
-        while reached(low):
-            low -= 1.0
-            if low < -20:
-                break
-        while not reached(high):
-            high += 1.0
-        while high - low > 1e-9:
-            middle = (low + high) / 2
-            low, high = (low, middle) if reached(middle) else (middle, high)
-        # A short fraction, rounded up: the exact sampler works with its numerator.
-        short = Fraction(math.ceil(math.exp(high) * 2**30), 2**30)
-        made = cls(short, target.epsilon)
-        if made.exact_delta(target.epsilon).delta > target.delta:  # pragma: no cover
-            made = cls(Fraction(math.exp(high)), target.epsilon)
-        return made
+        return cls(least_square(reached), target.epsilon)
 
     def __str__(self) -> str:
         # Rounded up: whoever takes the digits for the number has no less noise.
@@ -228,6 +206,10 @@ class DiscreteGaussianHistogram(TableMechanism):
         """A short name."""
         return "discrete Gaussian"
 
+    @property
+    def _noise(self) -> DiscreteGaussian:
+        return DiscreteGaussian(square=self.variance)
+
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
         """Return the smallest delta at an epsilon, rounded up.
 
@@ -236,7 +218,7 @@ class DiscreteGaussianHistogram(TableMechanism):
         epsilon = _validate.epsilon(epsilon)
         variance = float(self.variance)
         # P(d) ∝ e^(-d²/4s²) times the sum of e^(-(z - d/2)²/s²) over z, which knows d's parity only
-        law = half_law(variance)
+        law = self._noise.half_pmf()
         reach = len(law) - 1
         z = np.arange(-reach, reach + 1)
         parity = [math.fsum(np.exp(-((z - half) ** 2) / variance)) for half in (0.0, 0.5)]
@@ -257,7 +239,7 @@ class DiscreteGaussianHistogram(TableMechanism):
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells, from sums over the noise."""
         _validate.instance("table", table, CountTable, "made by tabulate")
-        law = half_law(float(self.variance))
+        law = self._noise.half_pmf()
         reach = len(law) - 1
         above = np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])  # P(noise >= s)
         s = np.arange(1, reach + 1)
@@ -274,15 +256,14 @@ class DiscreteGaussianHistogram(TableMechanism):
         """
         runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
-        drawn = [exact_discrete_gaussian(self.variance, rng) for _ in range(runs * len(x))]
+        drawn = [self._noise.draw_exactly(rng) for _ in range(runs * len(x))]
         return np.maximum(0.0, x + as_array(drawn).reshape(runs, len(x)))
 
     def study(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return releases for a study of errors, drawn quickly."""
         runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
-        noise = draw_discrete_gaussian(self.variance, (runs, len(x)), rng)
-        return np.maximum(0.0, x + noise)
+        return np.maximum(0.0, x + self._noise.draw(rng, (runs, len(x))))
 
 
 def _require_positive(epsilon: float) -> float:

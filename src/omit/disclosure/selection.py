@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, IntArray, as_array
+from omit._numeric import FloatArray, IntArray, as_array, gauss_legendre
 from omit.errors import InvalidInput
 
 # With x = t Σ p_j the integrand falls like e^-x and no derivative exceeds 1. Beyond x = 48 nothing
@@ -65,7 +65,7 @@ def level_probabilities(numbers: ArrayLike, acceptance: ArrayLike) -> FloatArray
         raise InvalidInput("Expected at least one candidate to choose from.")
     p = np.where(counts > 0, weights / best, 0.0)
     total = (counts * p).sum(axis=1, keepdims=True)
-    points, node_weights = np.polynomial.legendre.leggauss(_NODES)
+    points, node_weights = gauss_legendre(_NODES)
     end = np.minimum(1.0, _LAST / total) / 2
     t = end * (points + 1)  # (choices, nodes)
     log_all = np.zeros_like(t)

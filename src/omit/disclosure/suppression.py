@@ -37,7 +37,7 @@ from omit.disclosure.protection import (
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
-from omit.laws.noise import Noise
+from omit.laws.noise import Laplace
 
 _ENUMERATED = 30
 _LARGEST_THRESHOLD = 10**12
@@ -172,9 +172,9 @@ class RandomisedCellSuppression(CellSuppression):
         return "randomised suppression"
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Laplace:
         """The noise that decides what is suppressed."""
-        return Noise("laplace", 2 / self.epsilon)
+        return Laplace(2 / self.epsilon)
 
     def suppress_probability(self, counts: ArrayLike) -> FloatArray:
         """Return the probability that a count is suppressed."""
@@ -185,8 +185,7 @@ class RandomisedCellSuppression(CellSuppression):
 
     def log_suppress_probability(self, count: float) -> float:
         """Return its logarithm, also where the probability is no floating-point number."""
-        z = (self.threshold - count) * self.epsilon / 2
-        return math.log(0.5) + z if z < 0 else math.log1p(-0.5 * math.exp(-z))
+        return float(self.noise.log_tail(count - self.threshold))
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return the exact delta at the mechanism's epsilon, or why it is 1."""
@@ -244,8 +243,7 @@ class RandomisedCellSuppression(CellSuppression):
         """Return the answers a cell with x records can give, with their log probabilities."""
         if (x == 0 and self.zeros_kept) or x == self.imputed:
             return {x: 0.0}
-        z = (self.threshold - x) * self.epsilon / 2
-        log_shown = math.log(0.5) - z if z >= 0 else math.log1p(-0.5 * math.exp(z))
+        log_shown = float(self.noise.log_tail(self.threshold - x))
         return {self.imputed: self.log_suppress_probability(x), x: log_shown}
 
     def errors(self, table: CountTable) -> CellErrors:

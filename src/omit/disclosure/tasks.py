@@ -8,7 +8,6 @@ How well a released table serves: what a classifier learns, and what becomes of 
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from omit.disclosure.protection import (
 )
 from omit.disclosure.table import CountTable, cell_values
 from omit.errors import InvalidInput
+from omit.laws.intervals import student_interval
 
 
 def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> float:
@@ -176,8 +176,6 @@ def released_accuracy(
     errors: CellErrors | None = None,
 ) -> Accuracy:
     """Return how well a classifier that learns from releases predicts the original records."""
-    from scipy.special import stdtrit
-
     runs = require_runs(table, runs)
     always_the_same = not (errors or require_mechanism(mechanism).errors(table)).variance.any()
     scores = [
@@ -185,11 +183,10 @@ def released_accuracy(
         for block in mechanism.study_in_blocks(table, rng, 1 if always_the_same else runs)
         for draw in block
     ]
-    value, margin = float(np.mean(scores)), 0.0 if always_the_same else math.inf
-    if len(scores) > 1:
-        deviation = float(np.std(scores, ddof=1))
-        margin = float(stdtrit(len(scores) - 1, 0.975)) * deviation / math.sqrt(len(scores))
-    return Accuracy(value, max(0.0, value - margin), min(100.0, value + margin), len(scores))
+    if always_the_same:
+        return Accuracy(scores[0], scores[0], scores[0], 1)
+    found = student_interval(np.array(scores)).within(0.0, 100.0)
+    return Accuracy(found.value, found.low, found.high, len(scores))
 
 
 def constant_accuracy(table: CountTable, target: str) -> float:

@@ -38,7 +38,7 @@ from functools import cached_property
 import numpy as np
 
 from omit._compile import compiled
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, gauss_legendre
 from omit.exact.characteristic import (
     LARGEST_SERIES_ANGLE,
     PowerSums,
@@ -46,10 +46,12 @@ from omit.exact.characteristic import (
     terms_of_power_sums,
 )
 from omit.exact.characteristic import log_characteristic_by_series as by_series
-from omit.exact.mean_setting import MeanSetting, NoExactMean, log_moment_of
-from omit.laws.noise import Noise
+from omit.exact.mean_setting import MeanSetting, NoExactMean
+from omit.laws.counts import bernstein_reach
+from omit.laws.inversion import narrow
+from omit.laws.noise import LogConcaveNoise
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NODES, _WEIGHTS = gauss_legendre(16)
 # 2^33 16!^4 / (33 32!^3): the error of 16 nodes is this times the 32nd derivative on [-1, 1].
 _RULE_ERROR = 2.0**33 / 33 * math.exp(4 * math.lgamma(17) - 3 * math.lgamma(33))
 # The phase that a panel may turn through on either side of its middle.
@@ -88,6 +90,8 @@ def inverted_mean(setting: MeanSetting, tolerance: float) -> InvertedMean:
     NoExactMean
         If it would take too long to come near the tolerance, relative to the error.
     """
+    if setting.quotient.total.scale == 0:
+        raise NoExactMean("there is no noise to smooth the sum")
     inversion = _Inversion(setting, tolerance)
     lower, upper = inversion.window
     truth = setting.truth
@@ -122,11 +126,11 @@ class _Inversion:
     tolerance: float
 
     @property
-    def total(self) -> Noise:
+    def total(self) -> LogConcaveNoise:
         return self.setting.quotient.total
 
     @property
-    def count(self) -> Noise:
+    def count(self) -> LogConcaveNoise:
         count = self.setting.quotient.count
         if count is None:
             raise NoExactMean("the number of records left is random and has no noise")
@@ -143,8 +147,8 @@ class _Inversion:
         """Where the answer is, but for what is rare; within the bounds of answers."""
         setting = self.setting
         lower, upper = setting.limits
-        strays = self._strays(setting.center) + self._reach(self.total)
-        total, margin = setting.center * setting.size, self._reach(self.count)
+        strays = self._strays(setting.center) + self.total.half_width(_RARITY)
+        total, margin = setting.center * setting.size, self.count.half_width(_RARITY)
         if setting.size <= 1.5 * margin:
             chance = setting.count_below(1.0)
             raise NoExactMean(f"the noisy count falls below 1 with probability up to {chance:.2g}")
@@ -190,7 +194,7 @@ class _Inversion:
     @cached_property
     def near(self) -> tuple[float, float]:
         """Where the data may decide, between the tails."""
-        if self.total.kind == "gaussian":
+        if math.isinf(self.total.largest_tilt):  # the tails are too light to stand out
             return self.window
         left, right = self.window
         return -self._first_far(-right, -left, -1.0), self._first_far(left, right, 1.0)
@@ -207,13 +211,13 @@ class _Inversion:
 
         if center >= end or not decided(end):
             return end
-        low, high = center, end
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if decided(middle) else (middle, high)
-            if high - low < 0.02 * (high - center):
-                break
-        return high
+        return narrow(
+            decided,
+            center,
+            end,
+            enough=lambda low, high: high - low < 0.02 * (high - center),
+            halvings=40,
+        )[1]
 
     @cached_property
     def far_tails(self) -> _Part:
@@ -405,15 +409,16 @@ class _Inversion:
         reach = max(
             abs(x - setting.center) * setting.size
             + self._strays(x)
-            + self._reach(self.total)
-            + abs(x) * self._reach(self.count)
+            + self.total.half_width(_RARITY)
+            + abs(x) * self.count.half_width(_RARITY)
             for x in self.near
         )
         widest = max(self.total.scale, max(abs(x) for x in self.near) * self.count.scale)
-        tilts = np.geomspace(1e-4, 0.999999 if self.total.kind == "laplace" else 1e2, 120) / widest
+        largest = min(0.999999 * self.total.largest_tilt, 1e2)
+        tilts = np.geomspace(1e-4, largest, 120) / widest
         missed = 0.0
         for x in self.near:
-            noise = log_moment_of(self.total, tilts) + log_moment_of(self.count, tilts * abs(x))
+            noise = self.total.log_moment(tilts) + self.count.log_moment(tilts * abs(x))
             for side in (1.0, -1.0):
                 logs = noise + setting.log_moment(side * tilts, x) - tilts * reach
                 missed += math.exp(min(float(logs.min()), 0.0))
@@ -427,11 +432,7 @@ class _Inversion:
         if end > longest:
             raise NoExactMean("the noise is too narrow for the integral")
         while True:
-            if self.total.kind == "gaussian":
-                square = (b * b + d * d) * end**2
-                beyond = math.exp(-0.5 * square) / (math.pi * square)
-            else:
-                beyond = 1 / (2 * math.pi * (b * end) ** 2 * (1 + (d * end) ** 2))
+            beyond = self.total.frequencies_beyond(end, d)
             if beyond <= 0.5 * allowed or 1.3 * end > longest:
                 return end, beyond
             end *= 1.3
@@ -516,9 +517,8 @@ class _Inversion:
     def _largest_count(self) -> tuple[float, float]:
         """A number that the noisy count hardly exceeds in size, and how probably it does."""
         setting = self.setting
-        third = _RARITY / 3
-        strays = third + math.sqrt(third**2 + 2 * _RARITY * float(setting.spread.sum()))
-        largest = setting.size + strays + self._reach(self.count)
+        strays = bernstein_reach(float(setting.spread.sum()), _RARITY)
+        largest = setting.size + strays + self.count.half_width(_RARITY)
         return largest, setting.count_above(largest) + setting.count_below(-largest)
 
     @cached_property
@@ -529,17 +529,11 @@ class _Inversion:
         turns = series.frequencies * float(left @ np.abs(setting.values - setting.center))
         return 1e-15 * float(series.weights @ (10 + 0.5 * turns))
 
-    @staticmethod
-    def _reach(noise: Noise) -> float:
-        """Return how far noise is from 0 but for what is rare."""
-        return (math.sqrt(2 * _RARITY) if noise.kind == "gaussian" else _RARITY) * noise.scale
-
     def _strays(self, x: float) -> float:
         """Return how far `S - x C` is from its mean but for what is rare, by Bernstein."""
         setting = self.setting
         variance = float((setting.spread * (setting.values - x) ** 2).sum())
-        third = _RARITY * setting.largest_step(x) / 3
-        return third + math.sqrt(third**2 + 2 * _RARITY * variance)
+        return bernstein_reach(variance, _RARITY, setting.largest_step(x))
 
 
 @compiled

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
+from omit.laws.counts import bernstein_reach, relative_pmf
 from omit.laws.distribution import lattice_step
 from omit.laws.noise import Noise
 
@@ -137,8 +138,9 @@ def kept_law(
 
     Examples
     --------
+    >>> from omit.laws.noise import Laplace
     >>> law = kept_law(np.array([1.0, 5.0]), np.array([1, 1]), np.array([0.5, 1.0]),
-    ...                Noise("laplace", 1.0), 100)
+    ...                Laplace(1.0), 100)
     >>> law.sums, law.sizes, law.probabilities
     (array([5., 6.]), array([1., 2.]), array([0.5, 0.5]))
     """
@@ -173,26 +175,15 @@ class _Window:
     def of(cls, count: int | np.int64, chance: float | np.float64) -> _Window:
         n, k = int(count), float(chance)
         mean = n * k
-        reach = _reach(mean * (1 - k), 1.0)
+        reach = bernstein_reach(mean * (1 - k), _RARITY)
         first, last = max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach))
-        mode = min(max(int((n + 1) * k), first), last)
-        # Neighbours differ by a known factor; from the mode outwards everything falls.
-        up = np.arange(mode, last, dtype=np.float64)
-        down = np.arange(mode, first, -1, dtype=np.float64)
-        rising = np.cumprod((n - up) / (up + 1) * (k / (1 - k)))
-        falling = np.cumprod(down / (n - down + 1) * ((1 - k) / k))
-        relative = np.concatenate([falling[::-1], [1.0], rising])
+        relative = np.empty(last - first + 1)
+        relative_pmf(n, k, first, relative)
         return cls(first, relative / relative.sum())
 
     def law(self, value: float) -> KeptLaw:
         numbers = self.first + np.arange(len(self.probabilities), dtype=np.float64)
         return KeptLaw(value * numbers, numbers, self.probabilities, 2 * math.exp(-_RARITY))
-
-
-def _reach(variance: float, largest_step: float) -> float:
-    """Return how far a sum of independent terms may be from its mean, by Bernstein's inequality."""
-    third = _RARITY * largest_step / 3
-    return third + math.sqrt(third**2 + 2 * _RARITY * variance)
 
 
 @dataclass(frozen=True)
@@ -258,12 +249,12 @@ def _about_outcomes(values: FloatArray, weights: FloatArray, step: float, noise:
     """Return about how many outcomes a transform lists."""
     offsets = values - np.average(values, weights=weights)
     variance = float((weights * offsets**2).sum())
-    length = 2 * _reach(variance, float(np.abs(offsets).max())) / step
+    length = 2 * bernstein_reach(variance, _RARITY, float(np.abs(offsets).max())) / step
     if not length <= _LONGEST_WINDOW:
         return math.inf
     # Frequencies are faint beyond ten over the deviation; noise is smooth on a part of its scale.
     wide = min(0.28 * math.sqrt(variance), noise.scale / 400)
-    return length / max(1.0, wide / step) * 2 * _reach(float(weights.sum()), 1.0)
+    return length / max(1.0, wide / step) * 2 * bernstein_reach(float(weights.sum()), _RARITY)
 
 
 def _grid(
@@ -274,7 +265,8 @@ def _grid(
     origin = values[np.argmin(np.abs(values - np.average(values, weights=weights)))]
     positions = np.round((values - origin) / step)
     variance, farthest = float((weights * positions**2).sum()), float(np.abs(positions).max())
-    sum_reach, size_reach = _reach(variance, farthest), _reach(float(weights.sum()), 1.0)
+    sum_reach = bernstein_reach(variance, _RARITY, farthest)
+    size_reach = bernstein_reach(float(weights.sum()), _RARITY)
     length = 2 * math.ceil(sum_reach) + 2
     stride, rough = _stride(positions, weights, step, noise, length, 2 * size_reach)
     left = counts * keep

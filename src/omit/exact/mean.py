@@ -22,13 +22,14 @@ from omit.exact.inverted_mean import inverted_mean
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.noisy_quotient import NoisyQuotient
+from omit.laws.inversion import root_of
 
 # The least relative precision that still counts as exact.
 _COARSEST = 1e-6
 # How many outcomes are listed at once, and at most, by the time that one takes.
 _FEW = 3_000
-_MOST = {"laplace": 1_000_000, "gaussian": 150_000}
-_MOST_QUICKLY = {"laplace": 20_000, "gaussian": 3_000}
+_MOST = {"none": 1_000_000, "laplace": 1_000_000, "gaussian": 150_000}
+_MOST_QUICKLY = {"none": 20_000, "laplace": 20_000, "gaussian": 3_000}
 # To how many outcomes a law is merged before quantiles are read off it.
 _CELLS = 40_000
 # What rounding does to the expected distance of one outcome, relative to the size of its terms.
@@ -127,7 +128,7 @@ def _expected(
         if 10 * tolerance > _COARSEST / 10:
             break
         tolerance *= 10
-    most = (_MOST_QUICKLY if quick else _MOST)[setting.quotient.total.kind]
+    most = (_MOST_QUICKLY if quick else _MOST)[setting.quotient.total.name]
     try:
         return _by_law(setting, most, _COARSEST)
     except TooManyOutcomes as too_many:
@@ -208,7 +209,6 @@ def _precision(setting: MeanSetting, law: KeptLaw, distances: FloatArray) -> flo
 
 def _quantile(setting: MeanSetting, above: Above, level: float) -> float:
     """Return the distance that is exceeded with probability `1 - level`."""
-    from scipy.optimize import brentq
 
     def excess(distance: float) -> float:
         over, under = above(setting.truth + distance), 1 - above(setting.truth - distance)
@@ -220,4 +220,4 @@ def _quantile(setting: MeanSetting, above: Above, level: float) -> float:
     largest = max(largest, abs(setting.center - setting.truth), 1e-300)
     while excess(largest) > 0:
         largest *= 2
-    return float(brentq(excess, 0.0, largest, xtol=1e-9 * largest, rtol=1e-7))
+    return root_of(excess, 0.0, largest, xtol=1e-9 * largest, rtol=1e-7)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array
 from omit.exact.noisy_quotient import NoisyQuotient
-from omit.laws.noise import Noise
+from omit.laws.noise import LogConcaveNoise
 
 # Beyond so many values, exponential bounds are on so many bins.
 _MANY_VALUES = 3000
@@ -144,7 +145,7 @@ class MeanSetting:
         if noise is None:
             raise NoExactMean("the number of records left is random and has no noise")
         tilts = _tilts(noise)
-        logs = tilts * limit + log_moment_of(noise, tilts) + self.log_moment(-tilts)
+        logs = tilts * limit + noise.log_moment(tilts) + self.log_moment(-tilts)
         return float(np.exp(min(logs.min(), 0.0)))
 
     @cached_property
@@ -161,7 +162,7 @@ class MeanSetting:
         """Return a bound on the probability that the noisy count is above a limit."""
         assert self.quotient.count is not None
         tilts = _tilts(self.quotient.count, float(1 / max(self.size, 1.0)))
-        logs = log_moment_of(self.quotient.count, tilts) + self.log_moment(tilts) - tilts * limit
+        logs = self.quotient.count.log_moment(tilts) + self.log_moment(tilts) - tilts * limit
         return float(np.exp(min(logs.min(), 0.0)))
 
     def mean_above(self, t: float) -> tuple[float, float]:
@@ -179,28 +180,19 @@ class MeanSetting:
         total, count = self.quotient.total, self.quotient.count
         assert count is not None
         widest = max(total.scale, abs(t) * count.scale)
-        tilts = _tilts(Noise(total.kind, widest), 1 / max(self.largest_step(t), widest))
-        logs = log_moment_of(total, tilts) + log_moment_of(count, tilts * abs(t))
+        tilts = _tilts(replace(total, scale=widest), 1 / max(self.largest_step(t), widest))
+        logs = total.log_moment(tilts) + count.log_moment(tilts * abs(t))
         logs = logs + self.log_moment(sign * tilts, t)
         best = int(np.argmin(logs))
         return float(np.exp(min(logs[best], 0.0))), float(tilts[best])
 
 
-def _tilts(noise: Noise, smallest: float = 0.0) -> FloatArray:
+def _tilts(noise: LogConcaveNoise, smallest: float = 0.0) -> FloatArray:
     """Return exponents to try in an exponential bound, all of which are sound."""
-    if noise.kind == "laplace":
+    if math.isfinite(noise.largest_tilt):
         # Close to 1 over the scale, too, where much noise against few records has its best bound.
         tilts = 1 - np.geomspace(1e-6, 1, 80, endpoint=False)
         tilts = np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts]) / noise.scale
     else:
-        tilts = np.geomspace(1e-4, 1e2, 160) / noise.scale
+        tilts = np.geomspace(1e-4, 1e2, 160) / (noise.scale or 1.0)  # no noise has any tilt
     return as_array(np.append(tilts, smallest) if 0 < smallest < tilts.max() else tilts)
-
-
-def log_moment_of(noise: Noise, tilts: FloatArray) -> FloatArray:
-    """Return the logarithm of `E exp(tilt Z)`; infinite where that is."""
-    y = tilts * noise.scale
-    if noise.kind == "gaussian":
-        return as_array(0.5 * y**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return as_array(np.where(y < 1, -np.log1p(-(np.minimum(y, 1.0) ** 2)), np.inf))

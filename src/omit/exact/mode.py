@@ -40,14 +40,16 @@ from numpy.typing import NDArray
 from omit._compile import compiled
 from omit._numeric import FloatArray
 from omit.exact.mode_quadrature import cell_rule, trapezoids
+from omit.laws.counts import bernstein_reach, relative_pmf
 from omit.laws.noise import Noise
+from omit.laws.skewed import Exponential
 
 IntArray = NDArray[np.int64]
 
 # What may be left out in all.
 _NEGLIGIBLE = 1e-14
 # Stands for noise that only breaks ties.
-_BREAKS_TIES = Noise("exponential", 0.001)
+_BREAKS_TIES = Exponential(0.001)
 # So many values tell where the largest is at least.
 _FRONT = 500
 # Trapezoids are computed so many at a time, at least.
@@ -93,8 +95,9 @@ def wrong_mode_probability(
 
     Examples
     --------
+    >>> from omit.laws.noise import Laplace
     >>> wrong_mode_probability(
-    ...     np.array([3, 1]), np.ones(2), Noise("laplace", 1.0), np.array([True, False])
+    ...     np.array([3, 1]), np.ones(2), Laplace(1.0), np.array([True, False])
     ... )[0]  # 1/2 e^-2 (1 + 2/2): two Laplace noises differ by more than 2
     0.135335283236...
     """
@@ -114,7 +117,7 @@ def wrong_mode_probability(
     # Whoever wins is above everybody's lowest possible noisy count, and probably much higher.
     certain = math.floor(float(values.lowest.max()) + below)
     likely = _likely_start(values, noise)
-    integrate = _cells if noise.kind in ("laplace", "exponential") else _trapezoids
+    integrate = _cells if noise.has_kinks else _trapezoids
     for start in (likely, certain) if likely > certain else (certain,):
         rivals = values.chosen(values.right | (values.highest + above >= start))
         binomials = rivals.binomials()
@@ -229,11 +232,8 @@ def _group(
 
 def _supports(counts: IntArray, keep: FloatArray, tail: float) -> tuple[IntArray, IntArray]:
     """Return numbers below and above which a binomial is with a probability of at most `tail`."""
-    mean, deviation = counts * keep, np.sqrt(counts * keep * (1 - keep))
-    # Bernstein's inequality, solved for the distance with this probability.
-    rarity = -math.log(tail)
-    distance = rarity / 3 + np.sqrt((rarity / 3) ** 2 + 2 * rarity * deviation**2)
-    distance = np.where(deviation > 0, distance, 0.0)
+    mean, variance = counts * keep, counts * keep * (1 - keep)
+    distance = np.where(variance > 0, bernstein_reach(variance, -math.log(tail)), 0.0)
     lowest = np.maximum(np.floor(mean - distance), 0).astype(np.int64)
     highest = np.minimum(np.ceil(mean + distance), counts).astype(np.int64)
     return lowest, highest
@@ -248,9 +248,8 @@ def _likely_start(values: _Values, noise: Noise) -> int:
     front = np.argsort(means)[-_FRONT:]
     means, keep, alike = means[front], values.keep[front], values.alike[front]
     deviation = np.sqrt(means * (1 - keep) + noise.variance)
-    shift = {"exponential": 1.0, "gumbel": 0.5772}.get(noise.kind, 0.0) * noise.scale
-    x = float((means + shift).max()) - np.linspace(9, -3, 37) * float(deviation.max())
-    nobody = log_ndtr((x[:, None] - means - shift) / deviation) @ alike
+    x = float((means + noise.mean).max()) - np.linspace(9, -3, 37) * float(deviation.max())
+    nobody = log_ndtr((x[:, None] - means - noise.mean) / deviation) @ alike
     certain = np.flatnonzero(nobody < 1.3 * math.log(_NEGLIGIBLE))
     return math.floor(x[certain[-1]]) if len(certain) else -(2**62)
 
@@ -259,7 +258,7 @@ def _cells(
     values: _Values, binomials: _Binomials, noise: Noise, start: int, reach: tuple[float, float]
 ) -> tuple[float, float]:
     """Integrate with exponential or Laplace noise, cell by cell between whole numbers."""
-    scale, two_sided = noise.scale, noise.kind == "laplace"
+    scale, two_sided = noise.scale, noise.is_symmetric
     first, last = int(values.lowest.min()), int(values.highest.max())
     end = max(math.ceil(float(values.highest[values.right].max()) + reach[1]), start + 1)
     # Kinks are where counts can be; elsewhere cells may be as wide as the noise.
@@ -320,7 +319,7 @@ def _trapezoids(
         shifts = np.searchsorted(counts, values.lowest)
     _require_room(1, len(distances) * lanes)
     x = distances[:, None] + offsets
-    tails, densities = _upper_tail(noise, x), noise.pdf(x)
+    tails, densities = noise.tail(x), noise.pdf(x)
     slope = _smooth_products(
         *binomials, rows, positions, shifts, nearest, farthest, tails, densities
     )
@@ -337,14 +336,6 @@ def _require_room(times: int, numbers: int) -> None:
         raise TooLarge(f"the exact integral would take {times * numbers:.2g} steps")
 
 
-def _upper_tail(noise: Noise, x: FloatArray) -> FloatArray:
-    """Return the probability of more than `x`, to its last digits, of symmetric or Gumbel noise."""
-    if noise.kind == "gumbel":
-        with np.errstate(over="ignore"):
-            return -np.expm1(-np.exp(-x / noise.scale))
-    return noise.cdf(-x)
-
-
 @compiled
 def _binomials(
     counts: IntArray,
@@ -359,14 +350,7 @@ def _binomials(
         n, k = counts[row], keep[row]
         begin, end = begins[row], begins[row + 1]
         p = probabilities[begin:end]
-        mode = min(max(int((n + 1) * k) - lowest[row], 0), end - begin - 1)
-        p[mode] = 1.0
-        for place in range(mode + 1, end - begin):
-            j = lowest[row] + place
-            p[place] = p[place - 1] * ((n - j + 1) / j * (k / (1 - k)))
-        for place in range(mode - 1, -1, -1):
-            j = lowest[row] + place
-            p[place] = p[place + 1] * ((j + 1) / (n - j) * ((1 - k) / k))
+        relative_pmf(n, k, lowest[row], p)
         # Sums from above, with what was rounded off carried along.
         total, rest = 0.0, 0.0
         for place in range(end - begin - 1, -1, -1):

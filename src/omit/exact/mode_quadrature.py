@@ -58,11 +58,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, panel
 from omit.laws.noise import Noise
 
 # What a rule may miss.
@@ -114,7 +114,8 @@ def trapezoids(noise: Noise, factors: int, densities: int) -> Trapezoids:
 
     Examples
     --------
-    >>> trapezoids(Noise("gumbel", 8.0), factors=100, densities=1).step
+    >>> from omit.laws.skewed import Gumbel
+    >>> trapezoids(Gumbel(8.0), factors=100, densities=1).step
     2.0
     """
     strips, logarithms = _strips(noise, factors)
@@ -128,7 +129,7 @@ def trapezoids(noise: Noise, factors: int, densities: int) -> Trapezoids:
 
 def _strips(noise: Noise, factors: int) -> tuple[FloatArray, FloatArray]:
     """Return half-widths of strips, and bounds of log ∫ |product| along their edges."""
-    if noise.kind == "gumbel":
+    if not noise.is_symmetric:
         return _GUMBEL_STRIPS * noise.scale, -np.log(np.cos(_GUMBEL_STRIPS))
     from scipy.special import ndtr
 
@@ -164,23 +165,17 @@ def cell_rule(two_sided: bool, length: float, factors: int, densities: int) -> C
         parts = [(0.0, reach), (length - reach, length)][: 1 + two_sided]
         left_out = outside * math.exp(-reach)
     panels = [
-        panel
+        part
         for low, high in parts
-        for panel in _panels(low, high, two_sided, length, factors, densities, _DIVISIONS)
+        for part in _panels(low, high, two_sided, length, factors, densities, _DIVISIONS)
     ]
     nodes, weights = [], []
     for low, high, number, _ in panels:
-        points, shares = _gauss_legendre(number)
-        half = (high - low) / 2
-        nodes.append(low + half * (points + 1))
-        weights.append(half * shares)
-    error = left_out + math.fsum(panel[3] for panel in panels)
+        points, shares = panel(low, high, number)
+        nodes.append(points)
+        weights.append(shares)
+    error = left_out + math.fsum(part[3] for part in panels)
     return CellRule(np.concatenate(nodes), np.concatenate(weights), error)
-
-
-@cache
-def _gauss_legendre(number: int) -> tuple[FloatArray, FloatArray]:
-    return np.polynomial.legendre.leggauss(number)
 
 
 def _panels(

@@ -38,13 +38,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit._compile import compiled
-from omit._numeric import FloatArray, as_array
-from omit.laws.noise import Noise
+from omit._numeric import FloatArray, as_array, gauss_legendre
+from omit.laws.noise import Gaussian, LogConcaveNoise
 
 # A count cannot be smaller, and a quotient by less has no finite mean: post-processing, so free.
 SMALLEST_COUNT = 1.0
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NODES, _WEIGHTS = gauss_legendre(16)
 _EULER_GAMMA = 0.5772156649015329
 # The count in units of its noise from which on rules are used instead of exponential integrals.
 _MANY = 200.0
@@ -61,10 +61,10 @@ class NoisyQuotient:
 
     Parameters
     ----------
-    total : Noise
-        Of the sum.
-    count : Noise or None
-        Of the count; None where the count is public.
+    total : LogConcaveNoise
+        Of the sum: Laplace or Gaussian, or no noise.
+    count : LogConcaveNoise or None
+        Of the count, of the same law; None where the count is public.
     bounds : tuple of float or None
         Of the answers; None where these are not clipped.
     origin : float
@@ -73,13 +73,14 @@ class NoisyQuotient:
 
     Examples
     --------
-    >>> quotient = NoisyQuotient(Noise("laplace", 250.0), Noise("laplace", 2.0), (0.0, 125.0))
+    >>> from omit.laws.noise import Laplace
+    >>> quotient = NoisyQuotient(Laplace(250.0), Laplace(2.0), (0.0, 125.0))
     >>> float(quotient.distances(4000.0, 100, 40.0)[()].round(6))
     2.696747
     """
 
-    total: Noise
-    count: Noise | None
+    total: LogConcaveNoise
+    count: LogConcaveNoise | None
     bounds: tuple[float, float] | None = None
     origin: float = 0.0
 
@@ -92,6 +93,8 @@ class NoisyQuotient:
         otherwise they are sure to 1e-14 of the values only.
         """
         sums, sizes = np.broadcast_arrays(as_array(sums), as_array(sizes))
+        if self._is_certain:
+            return np.abs(self._answers(sums, sizes) - truth)
         lower, upper = self.limits
         nearest = min(max(truth, lower), upper)
         distances = self._excess(sums, sizes, nearest, upper, fine)
@@ -101,6 +104,8 @@ class NoisyQuotient:
     def above(self, sums: ArrayLike, sizes: ArrayLike, x: float) -> FloatArray:
         """Return the probability that the answer is above `x`, which is less the origin."""
         sums, sizes = np.broadcast_arrays(as_array(sums), as_array(sizes))
+        if self._is_certain:
+            return np.where(self._answers(sums, sizes) > x, 1.0, 0.0)
         lower, upper = self.limits
         if not lower <= x < upper:
             return np.full(sums.shape, 1.0 if x < lower else 0.0)
@@ -117,9 +122,11 @@ class NoisyQuotient:
         total = sums + self.total.draw(rng, sums.shape)
         if self.count is not None:
             sizes = sizes + self.count.draw(rng, sums.shape)
-        lower, upper = self.limits
-        answers = np.clip(total / np.maximum(sizes, SMALLEST_COUNT), lower, upper)
-        return as_array(answers + self.origin)
+        return as_array(self._answers(total, sizes) + self.origin)
+
+    def _answers(self, sums: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return the answer, less the origin, for sums and numbers that have their noise."""
+        return as_array(np.clip(sums / np.maximum(sizes, SMALLEST_COUNT), *self.limits))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -129,8 +136,13 @@ class NoisyQuotient:
         return self.bounds[0] - self.origin, self.bounds[1] - self.origin
 
     @property
+    def _is_certain(self) -> bool:
+        """Whether there is no noise."""
+        return self.total.scale == 0 and (self.count is None or self.count.scale == 0)
+
+    @property
     def _is_gaussian(self) -> bool:
-        return self.total.kind == "gaussian"
+        return isinstance(self.total, Gaussian)
 
     def _excess(
         self, sums: FloatArray, sizes: FloatArray, x: float, limit: float, fine: bool

@@ -1,39 +1,13 @@
-"""How well one more success hides among binomially many, to full relative precision.
+"""Laws of counts: binomial, hypergeometric, and how many entries of every group a draw has.
 
-Everything about property queries reduces to one function: with `X` binomial, the hockey-stick
-divergence of `1 + X` from `X`,
-
-    h(epsilon) = sum over a of max(0, P[X = a - 1] - e^epsilon P[X = a]).
-
-The ratio of the two probabilities rises with `a`, so the sum runs over `a > k` for one `k`. With
-`b(j)` the probability of `j`, `r(j) = b(j + 1) / b(j)`, and `T(j)` the probability of `j` or more,
-
-    h = (1 - e^epsilon r(k)) T(k) + e^epsilon * sum over i >= k of (r(i) - r(i + 1)) T(i + 1),
-
-by summation by parts. No term is negative and `r(i) - r(i + 1)` has a closed form, so nothing
-cancels, however small the result is.
-
-*Precision.* With `u = 2^-53`, a logarithm `l` of a probability is wrong by at most `1e-13 + 4e-15
-|l|`: both deviances are sums of terms of one sign, or of terms not much larger than their sum, and
-come to `|l|` together; the rest is below 40. Whatever is visible as a float has `|l| < 780`, so
+*Precision.* A logarithm `l` of a binomial probability is wrong by at most `1e-13 + 4e-15 |l|`:
+both deviances are sums of terms of one sign, or of terms not much larger than their sum, and come
+to `|l|` together; the rest is below 40. Whatever is visible as a float has `|l| < 780`, so
 probabilities are wrong by less than `LOG_ERROR`, relative to them. Sums of positive numbers keep
-that: blocks of 4,096 of them add `(4096 + blocks) u`, below 2e-12. The first term of `h`, whose
-factor is a difference, is itself at most a part of the sum with digits to spare. Guarantees are
-rounded up by `RELATIVE_ERROR`, which is many times all of this; tests hold it against 60-digit
-arithmetic, up to 10^12 trials and down to the smallest floats.
+that. Tests hold it against 60-digit arithmetic, up to 10^12 trials and down to the smallest floats.
 
-How far a sum of independent binomials is from a given number, on average.
-
-With S the sum, m its mean and x the number, `|S - x| = S - x + 2 max(x - S, 0)`: only the chances
-of values below x are needed, and they depend on nothing above. So the law is built up one binomial
-at a time and cut off at x, and no part of it is an approximation; what is less probable than 1e-20
-of a binomial's most probable value is left out.
-
-Draws from groups of entries: listed with their odds, or averaged with an interval.
-
-How many entries of each group a sample has is multivariate hypergeometric. An average over all
-draws is taken exactly where these are few, and else estimated with an interval that holds for any
-number of draws (Maurer and Pontil 2009).
+Where sums of many small laws are needed and not single digits, `relative_pmf` and `mean_distances`
+walk from the most probable value outward, by the ratio of neighbours, in compiled loops.
 """
 
 from __future__ import annotations
@@ -41,27 +15,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
 
 from omit._compile import compiled
-from omit._numeric import SMALLEST_POSITIVE, FloatArray, IntArray, as_array, share_of
+from omit._numeric import FloatArray, IntArray, share_of
 from omit.errors import InvalidInput
+from omit.laws.intervals import bernstein_bounds
 
 LARGEST_TRIALS = 10**12
 # By how much the logarithm of a probability that is not lost below floats may be wrong.
 LOG_ERROR = 4e-12
-# By how much a divergence may be wrong, relative to it; guarantees are rounded up by it.
-RELATIVE_ERROR = 1e-9
-# Above this, e^epsilon leaves the range of floats. The curve falls, so stopping here is safe.
-LARGEST_EPSILON = 700.0
-# Logarithm of what is less than half of the smallest positive float, whatever it is summed over.
-_VANISHING = -780.0
-# Sums are scaled up by e to this power at most, so that none of their terms is a tiny float.
-_LIFTED = 600.0
-_BLOCK = 4_096
 # What is left of a tail is left out where it is below this part of it.
 _NEGLIGIBLE = 1e-18
+# Of a binomial's most probable value: what is less probable is left out of sums of binomials.
+_NEGLIGIBLE_TERM = 1e-20
+_MOST_COMPOSITIONS = 5_000
 
 
 def log_pmf(
@@ -78,7 +48,7 @@ def log_pmf(
     trials : int
         At least 0.
     success : float or Fraction
-        Probability of success, in (0, 1).
+        Probability of success, in [0, 1].
     failures : bool
         Count failures instead: `1 - success` has too few digits where `success` is small.
 
@@ -93,7 +63,9 @@ def log_pmf(
     """
     result = np.empty(len(count))
     first, last = count == 0, count == trials
-    share = _share(success, failures)
+    share = share_counted(success, failures)
+    if trials == 0 or share in (0, 1):
+        return np.where(count == trials * share, 0.0, -np.inf)
     result[first] = trials * _log(1 - share)
     result[last] = trials * _log(share)
     inside = ~(first | last)
@@ -110,9 +82,14 @@ def log_pmf(
     return result
 
 
-def _share(success: float | Fraction, failures: bool) -> Fraction:
+def share_counted(success: float | Fraction, failures: bool) -> Fraction:
     """Return the probability of what is counted, all of its digits."""
     return 1 - Fraction(success) if failures else Fraction(success)
+
+
+def log_odds(share: Fraction) -> float:
+    """Return the logarithm of `share / (1 - share)`."""
+    return _log(share) - _log(1 - share)
 
 
 def _log(share: Fraction) -> float:
@@ -156,79 +133,94 @@ def _deviance(x: FloatArray, mean: Fraction) -> FloatArray:
     return result
 
 
-def one_more(trials: int, success: float | Fraction, epsilon: FloatArray) -> FloatArray:
-    """Return the hockey-stick divergence of `1 + X` from `X`, `X` binomial.
+@overload
+def bernstein_reach(variance: float, rarity: float, largest_step: float = 1.0) -> float: ...
 
-    It is never zero, since all may be successes; what vanishes is the smallest positive float.
+
+@overload
+def bernstein_reach(
+    variance: FloatArray, rarity: float, largest_step: float = 1.0
+) -> FloatArray: ...
+
+
+def bernstein_reach(
+    variance: float | FloatArray, rarity: float, largest_step: float = 1.0
+) -> float | FloatArray:
+    """Return how far a sum of independent terms is from its mean, but for `e^-rarity` on each side.
+
+    By Bernstein's inequality, for terms that differ from their means by `largest_step` at most; it
+    holds for draws without replacement, too.
 
     Examples
     --------
-    >>> one_more(1, 0.25, np.array([0.0, 2.0]))     # 1, 2 against 0, 1, each 3 : 1
-    array([0.75, 0.25])
+    >>> bernstein_reach(25.0, 8.0)
+    22.84...
     """
-    return _one_more(trials, success, epsilon, failures=False)
+    third = rarity * largest_step / 3
+    square = third**2 + 2 * rarity * variance
+    return third + (np.sqrt(square) if isinstance(square, np.ndarray) else math.sqrt(square))
 
 
-def one_less(trials: int, success: float | Fraction, epsilon: FloatArray) -> FloatArray:
-    """Return the hockey-stick divergence of `X` from `1 + X`: failures instead of successes.
+def binomial_window(trials: int, success: float, reach: float) -> tuple[IntArray, FloatArray]:
+    """Return the counts within a distance of the mean, and the logarithms of their probabilities.
 
     Examples
     --------
-    >>> one_less(1, 0.25, np.array([0.0, 2.0]))
-    array([0.75, 0.75])
+    >>> counts, logarithms = binomial_window(4, 0.5, 1.0)
+    >>> counts, np.exp(logarithms)
+    (array([1, 2, 3]), array([0.25 , 0.375, 0.25 ]))
     """
-    return _one_more(trials, success, epsilon, failures=True)
+    low = max(0, math.floor(trials * success - reach))
+    high = min(trials, math.ceil(trials * success + reach))
+    counts = np.arange(low, high + 1, dtype=np.int64)
+    return counts, log_pmf(counts, trials, success)
 
 
-def _one_more(
-    trials: int, success: float | Fraction, epsilon: FloatArray, *, failures: bool
-) -> FloatArray:
-    epsilon = np.minimum(as_array(epsilon), LARGEST_EPSILON)
-    if trials > LARGEST_TRIALS:
-        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {trials:,}.")
-    if trials == 0:
-        return np.ones_like(epsilon)
-    own = _share(success, failures)
-    log_odds = _log(own) - _log(1 - own)
-    # Summands are positive from here on: the share of successes of the tilted distribution. The
-    # smaller share of the two is the one with more digits.
-    with np.errstate(over="ignore"):
-        share = 1 / (1 + np.exp(np.abs(epsilon + log_odds)))
-    rare = (trials + 1) * share
-    start = np.where(epsilon + log_odds > 0, trials + 1 - np.ceil(rare), np.floor(rare))
-    start = np.clip(start, 0, trials).astype(np.int64)
-    first = int(start.min())
-    last = _last_visible(trials, success, first, failures)
-    if last < first:
-        return np.full_like(epsilon, SMALLEST_POSITIVE)
-    count = np.arange(first, last + 1, dtype=np.int64)
-    log = log_pmf(count, trials, success, failures=failures)
-    lift = _LIFTED - float(log.max())
-    mass = np.exp(log + lift)
-    tail = np.append(_tail_sums(mass), 0.0)
-    below = math.exp(log_odds) * (trials + 1.0) / ((count + 1.0) * (count + 2.0))
-    curvature = np.append(_tail_sums(below * tail[1:]), 0.0)
-    index = np.minimum(start - first, len(count))
-    log_ratio = _log_ratios(start, trials, success, failures)
-    # Where the start is rounded to a neighbour of the best one this is negative, and the sum right.
-    edge = -np.expm1(epsilon + log_ratio)
-    value = edge * tail[index] + np.exp(epsilon) * curvature[index]
-    with np.errstate(divide="ignore"):
-        log_value = np.log(np.maximum(value, 0.0)) - lift
-    return as_array(np.maximum(np.exp(log_value), SMALLEST_POSITIVE))
+def hypergeometric_window(
+    population: int, marked: int, drawn: int, rarity: float
+) -> tuple[IntArray, FloatArray, float]:
+    """Return how many marked ones are drawn, their probabilities, and what is left out of them.
 
+    Draws without replacement, up to what has `e^-rarity` on each side. As a ratio of binomial
+    probabilities, which have all their digits.
 
-def _tail_sums(terms: FloatArray) -> FloatArray:
-    """Return the sums of positive numbers from every one of them to the last.
-
-    In blocks, so that no number takes part in more additions than two blocks have.
+    Examples
+    --------
+    >>> counts, probabilities, left_out = hypergeometric_window(5, 2, 3, rarity=40.0)
+    >>> counts, probabilities.round(12), left_out
+    (array([0, 1, 2]), array([0.1, 0.6, 0.3]), 0.0)
     """
-    size = max(_BLOCK, math.isqrt(len(terms)))
-    padded = np.zeros(-(-len(terms) // size) * size)
-    padded[len(padded) - len(terms) :] = terms
-    blocks = np.cumsum(padded[::-1].reshape(-1, size), axis=1)
-    before = np.concatenate([[0.0], np.cumsum(blocks[:-1, -1])])
-    return as_array((blocks + before[:, None]).reshape(-1)[: len(terms)][::-1])
+    low, high = max(0, drawn - (population - marked)), min(marked, drawn)
+    if low == high:
+        return np.array([low], dtype=np.int64), np.ones(1), 0.0
+    mean = drawn * marked / population
+    reach = bernstein_reach(mean * (1 - marked / population), rarity) + 1
+    first, last = max(low, math.floor(mean - reach)), min(high, math.ceil(mean + reach))
+    counts = np.arange(first, last + 1, dtype=np.int64)
+    share = Fraction(drawn, population)
+    log = log_pmf(counts, marked, share) + log_pmf(drawn - counts, population - marked, share)
+    log -= log_pmf(np.array([drawn]), population, share)
+    missing = 0.0 if first == low and last == high else 2 * math.exp(-rarity)
+    return counts, np.exp(log), missing
+
+
+@compiled
+def relative_pmf(trials: int, success: float, first: int, relative: FloatArray) -> None:
+    """Write the probabilities of consecutive counts from `first` on, relative to the largest.
+
+    Each is the one before times the ratio of neighbours, from the most probable count outward.
+    """
+    last = len(relative) - 1
+    mode = min(max(int((trials + 1) * success) - first, 0), last)
+    relative[mode] = 1.0
+    for index in range(mode + 1, last + 1):
+        count = first + index
+        ratio = (trials - count + 1) / count * (success / (1 - success))
+        relative[index] = relative[index - 1] * ratio
+    for index in range(mode - 1, -1, -1):
+        count = first + index
+        ratio = (count + 1) / (trials - count) * ((1 - success) / success)
+        relative[index] = relative[index + 1] * ratio
 
 
 def tails(first: int, trials: int, success: Fraction) -> tuple[float, float]:
@@ -267,7 +259,7 @@ def tail_error(tail: float) -> float:
 
 def _tail(first: int, trials: int, success: Fraction, *, failures: bool) -> float:
     """Return the probability of `first` or more, from where terms fall, or soon before."""
-    share = _share(success, failures)
+    share = share_counted(success, failures)
     odds = float(share / (1 - share))
     total, length = 0.0, 256
     while True:
@@ -280,49 +272,6 @@ def _tail(first: int, trials: int, success: Fraction, *, failures: bool) -> floa
         if last == trials or mass[-1] * ratio <= _NEGLIGIBLE * (1 - ratio) * total:
             return total
         first, length = last + 1, 2 * length
-
-
-def _log_ratios(
-    count: IntArray, trials: int, success: float | Fraction, failures: bool
-) -> FloatArray:
-    """Return the logarithm of `r(count)`, to as many digits as it has.
-
-    It is a small sum of large logarithms, and among many trials what is left of it after epsilon is
-    far smaller still. So the ratio is made of whole numbers and rounded once.
-    """
-    share = _share(success, failures)
-    odds = share / (1 - share)
-    result = np.full(len(count), -np.inf)
-    for place, each in enumerate(count.tolist()):
-        if each < trials:
-            ratio = odds * Fraction(trials - each, each + 1)
-            rounded = float(ratio)
-            result[place] = math.log(rounded) + float(ratio / Fraction(rounded) - 1)
-    return result
-
-
-def _last_visible(trials: int, success: float | Fraction, first: int, failures: bool) -> int:
-    """Return the largest count, at least `first`, whose probability is not lost below floats."""
-
-    def visible(count: int) -> bool:
-        log = log_pmf(np.array([count]), trials, success, failures=failures)
-        return bool(log[0] > _VANISHING)
-
-    # Beyond the mean probabilities fall, so that bisection finds where they vanish.
-    mode = math.floor((trials + 1) * (1 - success if failures else success))
-    lower = max(first, min(trials, mode))
-    if visible(trials):
-        return trials
-    if not visible(lower):
-        return first - 1
-    upper = trials
-    while upper - lower > 1:
-        middle = (lower + upper) // 2
-        lower, upper = (middle, upper) if visible(middle) else (lower, middle)
-    return lower
-
-
-_NEGLIGIBLE_TERM = 1e-20
 
 
 @compiled
@@ -416,10 +365,6 @@ def _binomial(n: int, p: float, law: FloatArray) -> tuple[int, int]:
     return low, high - low + 1
 
 
-_MOST_COMPOSITIONS = 5_000
-CONFIDENCE = 0.99
-
-
 def expected_over_draws(
     sizes: Sequence[int],
     drawn: int,
@@ -448,8 +393,8 @@ def expected_over_draws(
         )
     samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
     found = [delta(tuple(int(each) for each in row)) for row in samples]
-    below, _ = empirical_interval(np.array([each[0] for each in found]), intervals)
-    _, above = empirical_interval(np.array([each[1] for each in found]), intervals)
+    below, _ = bernstein_bounds(np.array([each[0] for each in found]), intervals)
+    _, above = bernstein_bounds(np.array([each[1] for each in found]), intervals)
     return below, above, False
 
 
@@ -481,24 +426,3 @@ def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], f
     for composition, ways in extend(list(sizes), drawn):
         # Whole numbers are divided exactly, however large.
         yield composition, ways / total
-
-
-def empirical_interval(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
-    """Return an interval for the mean of draws in [0, 1], valid for any number of draws.
-
-    By the empirical Bernstein bound of Maurer and Pontil, on both sides, at `CONFIDENCE`, or, if
-    several `intervals` have to hold together, at what leaves all of them that.
-
-    Examples
-    --------
-    >>> low, high = empirical_interval(np.full((1000, 1), 0.25))
-    >>> bool(low[0] < 0.25 < high[0]), round(float(high[0] - low[0]), 4)
-    (True, 0.028)
-    """
-    runs = len(values)
-    if runs < 2:
-        raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
-    mean = values.mean(axis=0)
-    level = math.log(4 * intervals / (1 - CONFIDENCE))
-    spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs) + 7 * level / (3 * (runs - 1))
-    return np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 1.0)

@@ -5,16 +5,43 @@ tells "the entry adds `d` more" from "it does not". It is summed as it stands, b
 probabilities; or for the *envelope*, the largest `f(a - d)` over all shifts `0 <= d <= D` at every
 `a`: an upper bound for all of these shifts together, close to the largest one where `D` is small
 against the spread.
+
+How well one more success hides among binomially many has a closed form (`one_more`, `one_less`).
+The ratio of `P[X = a - 1]` and `P[X = a]` rises with `a`, so the sum runs over `a > k` for one
+`k`. With `b(j)` the probability of `j`, `r(j) = b(j + 1) / b(j)`, and `T(j)` the probability of
+`j` or more,
+
+    h = (1 - e^epsilon r(k)) T(k) + e^epsilon * sum over i >= k of (r(i) - r(i + 1)) T(i + 1),
+
+by summation by parts. No term is negative and `r(i) - r(i + 1)` has a closed form, so nothing
+cancels, however small the result is. Probabilities have the precision that `counts` states, sums of
+blocks of 4,096 of them add `(4096 + blocks) 2^-53`, below 2e-12, and the first term, whose factor
+is a difference, is itself at most a part of the sum with digits to spare. Guarantees are rounded up
+by `RELATIVE_ERROR`, which is many times all of this.
 """
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 
-from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array, at_least, at_most
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, IntArray, as_array, at_least, at_most
+from omit.errors import InvalidInput
+from omit.laws.counts import LARGEST_TRIALS, log_odds, log_pmf, share_counted
+from omit.laws.inversion import last_integer
 
+# By how much the divergence of one more may be wrong, relative to it.
+RELATIVE_ERROR = 1e-9
+# Above this, e^epsilon leaves the range of floats. The curve falls, so stopping here is safe.
+LARGEST_EPSILON = 700.0
+# Logarithm of what is less than half of the smallest positive float, whatever it is summed over.
+_VANISHING = -780.0
+# Sums are scaled up by e to this power at most, so that none of their terms is a tiny float.
+_LIFTED = 600.0
+_BLOCK = 4_096
 # Of a float that is far from infinite.
 _LARGEST_EXPONENT = 700.0
 # Exponentials are rounded, and sums in pairs: some dozens of units in 2^53.
@@ -137,3 +164,114 @@ def largest_of_shifts(values: FloatArray, largest_shift: int) -> FloatArray:
             values, largest_shift + 1, mode="constant", cval=-np.inf, origin=largest_shift // 2
         )
     )
+
+
+def one_more(trials: int, success: float | Fraction, epsilon: FloatArray) -> FloatArray:
+    """Return the hockey-stick divergence of `1 + X` from `X`, `X` binomial.
+
+    It is never zero, since all may be successes; what vanishes is the smallest positive float.
+
+    Examples
+    --------
+    >>> one_more(1, 0.25, np.array([0.0, 2.0]))     # 1, 2 against 0, 1, each 3 : 1
+    array([0.75, 0.25])
+    """
+    return _one_more(trials, success, epsilon, failures=False)
+
+
+def one_less(trials: int, success: float | Fraction, epsilon: FloatArray) -> FloatArray:
+    """Return the hockey-stick divergence of `X` from `1 + X`: failures instead of successes.
+
+    Examples
+    --------
+    >>> one_less(1, 0.25, np.array([0.0, 2.0]))
+    array([0.75, 0.75])
+    """
+    return _one_more(trials, success, epsilon, failures=True)
+
+
+def _one_more(
+    trials: int, success: float | Fraction, epsilon: FloatArray, *, failures: bool
+) -> FloatArray:
+    epsilon = np.minimum(as_array(epsilon), LARGEST_EPSILON)
+    if trials > LARGEST_TRIALS:
+        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {trials:,}.")
+    if trials == 0:
+        return np.ones_like(epsilon)
+    own = share_counted(success, failures)
+    odds = log_odds(own)
+    # Summands are positive from here on: the share of successes of the tilted distribution. The
+    # smaller share of the two is the one with more digits.
+    with np.errstate(over="ignore"):
+        share = 1 / (1 + np.exp(np.abs(epsilon + odds)))
+    rare = (trials + 1) * share
+    start = np.where(epsilon + odds > 0, trials + 1 - np.ceil(rare), np.floor(rare))
+    start = np.clip(start, 0, trials).astype(np.int64)
+    first = int(start.min())
+    last = _last_visible(trials, success, first, failures)
+    if last < first:
+        return np.full_like(epsilon, SMALLEST_POSITIVE)
+    count = np.arange(first, last + 1, dtype=np.int64)
+    log = log_pmf(count, trials, success, failures=failures)
+    lift = _LIFTED - float(log.max())
+    mass = np.exp(log + lift)
+    tail = np.append(_tail_sums(mass), 0.0)
+    below = math.exp(odds) * (trials + 1.0) / ((count + 1.0) * (count + 2.0))
+    curvature = np.append(_tail_sums(below * tail[1:]), 0.0)
+    index = np.minimum(start - first, len(count))
+    log_ratio = _log_ratios(start, trials, success, failures)
+    # Where the start is rounded to a neighbour of the best one this is negative, and the sum right.
+    edge = -np.expm1(epsilon + log_ratio)
+    value = edge * tail[index] + np.exp(epsilon) * curvature[index]
+    with np.errstate(divide="ignore"):
+        log_value = np.log(np.maximum(value, 0.0)) - lift
+    return as_array(np.maximum(np.exp(log_value), SMALLEST_POSITIVE))
+
+
+def _tail_sums(terms: FloatArray) -> FloatArray:
+    """Return the sums of positive numbers from every one of them to the last.
+
+    In blocks, so that no number takes part in more additions than two blocks have.
+    """
+    size = max(_BLOCK, math.isqrt(len(terms)))
+    padded = np.zeros(-(-len(terms) // size) * size)
+    padded[len(padded) - len(terms) :] = terms
+    blocks = np.cumsum(padded[::-1].reshape(-1, size), axis=1)
+    before = np.concatenate([[0.0], np.cumsum(blocks[:-1, -1])])
+    return as_array((blocks + before[:, None]).reshape(-1)[: len(terms)][::-1])
+
+
+def _log_ratios(
+    count: IntArray, trials: int, success: float | Fraction, failures: bool
+) -> FloatArray:
+    """Return the logarithm of `r(count)`, to as many digits as it has.
+
+    It is a small sum of large logarithms, and among many trials what is left of it after epsilon is
+    far smaller still. So the ratio is made of whole numbers and rounded once.
+    """
+    share = share_counted(success, failures)
+    odds = share / (1 - share)
+    result = np.full(len(count), -np.inf)
+    for place, each in enumerate(count.tolist()):
+        if each < trials:
+            ratio = odds * Fraction(trials - each, each + 1)
+            rounded = float(ratio)
+            result[place] = math.log(rounded) + float(ratio / Fraction(rounded) - 1)
+    return result
+
+
+def _last_visible(trials: int, success: float | Fraction, first: int, failures: bool) -> int:
+    """Return the largest count, at least `first`, whose probability is not lost below floats."""
+
+    def visible(count: int) -> bool:
+        log = log_pmf(np.array([count]), trials, success, failures=failures)
+        return bool(log[0] > _VANISHING)
+
+    # Beyond the mean probabilities fall, so that bisection finds where they vanish.
+    mode = math.floor((trials + 1) * (1 - success if failures else success))
+    lower = max(first, min(trials, mode))
+    if visible(trials):
+        return trials
+    if not visible(lower):
+        return first - 1
+    return last_integer(visible, lower, trials)

@@ -9,7 +9,6 @@ wherever the search stops.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -17,14 +16,13 @@ from typing import TypeAlias
 import numpy as np
 
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
-from omit.laws.noise import Noise
+from omit.laws.inversion import last_integer, root_of
+from omit.laws.noise import LARGEST_EPSILON, LogConcaveNoise
 from omit.laws.sums import SumLaw
 
-# The curve falls, so that stopping here is safe.
-LARGEST_EPSILON = 1e6
 _HALVINGS = 40
-# Noise beyond so many scales has less than e^-2000.
-_FAR_OUT = {"laplace": 2_000.0, "gaussian": 64.0}
+# Noise that is farther out than this has a probability of less than e^-2048.
+_RARITY = 2048.0
 _Place: TypeAlias = tuple[int, float]
 
 
@@ -62,7 +60,12 @@ class LogMass:
 
 
 def half_line(
-    mass: LogMass, shift: int, step: float, width: Fraction, noise: Noise, epsilon: FloatArray
+    mass: LogMass,
+    shift: int,
+    step: float,
+    width: Fraction,
+    noise: LogConcaveNoise,
+    epsilon: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds on the divergence of the shifted noisy answer from the unshifted.
 
@@ -81,8 +84,8 @@ def half_line(
         Distance between answers.
     width : Fraction
         The same shift as a number: `shift` steps, without rounding.
-    noise : Noise
-        Laplace or Gaussian.
+    noise : LogConcaveNoise
+        Of a law whose tails are exponential or lighter.
     epsilon : array
         At which to evaluate.
     """
@@ -91,9 +94,8 @@ def half_line(
     low = np.where(epsilon <= LARGEST_EPSILON, [each[0] for each in bounds], 0.0)
     # What is too small for a float is not zero, unless no loss is larger than epsilon.
     high = as_array([each[1] for each in bounds]) + SMALLEST_POSITIVE
-    if noise.kind == "laplace":
-        some = laplace_loss_left(width, noise, epsilon) > 0
-        low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
+    some = noise.loss_above(epsilon, width) > 0
+    low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
     return np.maximum(low - SMALLEST_POSITIVE, 0.0), high
 
 
@@ -101,17 +103,16 @@ class _HalfLine:
     """The search for the end of the best half-line, with bounds on all that it computes.
 
     A place is a whole number of steps and a rest, so that the rest keeps its digits however far out
-    it is. Noise that is larger than `_FAR_OUT` scales is less likely than anything that counts, so
+    it is. Noise that is rarer than `_RARITY` says is less likely than anything that counts, so
     that answers further away are left out of densities, and of tails if they are below.
     """
 
-    def __init__(self, mass: LogMass, shift: int, step: float, noise: Noise) -> None:
+    def __init__(self, mass: LogMass, shift: int, step: float, noise: LogConcaveNoise) -> None:
         self.mass, self.shift, self.step, self.noise = mass, shift, step, noise
         self.numbers = np.arange(len(mass.low), dtype=np.float64)
         # Densities are taken relative to their largest value, 1.
         self.log_outside = math.log(mass.outside) if mass.outside > 0 else -math.inf
-        reach = _FAR_OUT[noise.kind] * noise.scale / step
-        self.reach = min(math.ceil(reach) + 1, len(mass.low))
+        self.reach = min(math.ceil(noise.half_width(_RARITY) / step) + 1, len(mass.low))
         self.beyond = [_log_tail_sums(each) for each in (mass.low, mass.high)]
         weights = np.exp(mass.low)
         weights /= weights.sum()
@@ -154,8 +155,7 @@ class _HalfLine:
 
     def _density(self, at: _Place, shift: int) -> tuple[float, float]:
         near, above = self._near(at, shift)
-        z = np.abs(above) / self.noise.scale
-        bell = z if self.noise.kind == "laplace" else 0.5 * z**2
+        bell = self.noise.exponent(above)
         return self._rounded(
             _log_sum(self.mass.low[near] - bell), _log_sum(self.mass.high[near] - bell)
         )
@@ -163,7 +163,7 @@ class _HalfLine:
     def _tail(self, at: _Place, shift: int) -> tuple[float, float]:
         """Return bounds on the logarithm of the probability beyond."""
         near, above = self._near(at, shift)
-        tails = log_tail(self.noise, above)
+        tails = self.noise.log_tail(above)
         return self._rounded(
             *(
                 _log_plus(_log_sum(each[near] + tails), float(beyond[min(near.stop, len(each))]))
@@ -189,25 +189,11 @@ class _HalfLine:
 
     def _last(self, begin: _Place, epsilon: float) -> _Place:
         """Return nearly the last such place."""
-        from scipy.optimize import brentq
-
         # Where it would be if the noisy answer were Gaussian.
-        guess = self.centre + self.spread**2 * epsilon / self.shift
-        low, jump = max(begin[0], math.floor(guess)), 1
-        if low > begin[0] and not self._is_before((low, 0.0), epsilon):
-            high = low
-            while True:
-                low = max(high - jump, begin[0])
-                if low == begin[0] or self._is_before((low, 0.0), epsilon):
-                    break
-                high, jump = low, 2 * jump
-        else:
-            while self._is_before((low + jump, 0.0), epsilon):
-                low, jump = low + jump, 2 * jump
-            high = low + jump
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._is_before((middle, 0.0), epsilon) else (low, middle)
+        guess = math.floor(self.centre + self.spread**2 * epsilon / self.shift)
+        low = last_integer(
+            lambda steps: self._is_before((steps, 0.0), epsilon), begin[0], start=guess
+        )
 
         def above(rest: float) -> float:
             return min(max(self._ratio((low, rest))[1] - epsilon, -1e3), 1e3)
@@ -215,7 +201,7 @@ class _HalfLine:
         smallest = self.step * 2.0**-_HALVINGS
         rest = 0.0
         if above(0.0) < 0 < above(self.step):
-            rest = float(brentq(above, 0.0, self.step, xtol=smallest, maxiter=80, disp=False))
+            rest = root_of(above, 0.0, self.step, xtol=smallest, maxiter=80)
         back = smallest
         while rest > 0 and not self._is_before((low, rest), epsilon):
             rest, back = max(rest - back, 0.0), 2 * back
@@ -229,32 +215,6 @@ class _HalfLine:
             if self._ratio(at)[0] >= epsilon:
                 return at
         return None
-
-
-def laplace_loss_left(shift: Fraction, noise: Noise, epsilon: FloatArray) -> FloatArray:
-    """Return by how much the loss of Laplace noise is above epsilon, rounded up; zero if it is not.
-
-    The loss is `shift / scale`, which the nearest float is often below.
-
-    Examples
-    --------
-    >>> laplace_loss_left(Fraction(1), Noise("laplace", 3.0), np.array([1 / 3, 0.34]))
-    array([1.85...e-17, 0.00...e+00])
-    """
-    loss = min(shift / Fraction(noise.scale), Fraction(sys.float_info.max))
-    left = (max(loss - Fraction(each), Fraction(0)) for each in epsilon.tolist())
-    return as_array([math.nextafter(float(each), math.inf) if each else 0.0 for each in left])
-
-
-def log_tail(noise: Noise, x: FloatArray) -> FloatArray:
-    """Return the logarithm of the probability that the noise is above `x`."""
-    z = x / noise.scale
-    if noise.kind == "gaussian":
-        from scipy.special import log_ndtr
-
-        return np.asarray(log_ndtr(-z), dtype=np.float64)
-    low = np.minimum(z, 0.0)
-    return np.where(z < 0, np.log1p(-0.5 * np.exp(low)), -np.maximum(z, 0.0) - math.log(2))
 
 
 def _log_sum(exponents: FloatArray) -> float:

@@ -1,29 +1,44 @@
-"""Intervals for what simulated runs estimate, each with the assumption it rests on.
+"""Intervals for what simulated runs estimate, and the one rule for better and worse.
 
-    normal      the mean of many runs is nearly normal: not if a rare run decides the mean
-    student     the same for few runs
-    exact       every run is a success or a failure: holds for any probability, however small
-    bernstein   every run lies between known bounds: holds whatever is rare, and is wider
-    bounded     the same, narrower, and whenever one stops to look
+Every interval rests on an assumption:
+
+    normal           the mean of many runs is nearly normal: not if a rare run decides the mean
+    student          the same for few runs
+    clopper-pearson  every run is a success or a failure: for every probability, however small
+    bernstein        every run lies between known bounds: holds whatever is rare, and is wider
+    bounded          the same by betting, narrower, and whenever one stops to look
 
 A rare bad run that has not occurred yet leaves no trace in the runs, so no look at them can tell
 whether the first two hold. Where runs are bounded, the last two do.
+
+`judge` compares two intervals, or that of a difference with 0. Whoever wants a verdict that holds
+for many comparisons together makes the intervals at that level and judges by the same rule.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, as_array
+from omit.errors import InvalidInput
+from omit.laws.inversion import narrow
 
 NORMAL = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 
 MISSED = 0.05
 """How often a 95 % interval may miss."""
+
+CONFIDENCE = 0.99
+"""Of averages that are stated as bounds."""
+
+Judgement = Literal["better", "worse", "undecided"]
+
 # Shares of one's capital to bet: all, a half, a quarter, ...
 _BETS = 14
 _HALVINGS = 40
@@ -61,25 +76,35 @@ def normal_interval(values: FloatArray) -> Interval:
     return _around(values, NORMAL)
 
 
-def mean_interval(values: FloatArray) -> Interval:
+def student_interval(values: FloatArray) -> Interval:
     """Return the mean with Student's interval, which takes the mean of the values to be normal.
 
     Missing values are left out; without any value, nothing is known.
 
     Examples
     --------
-    >>> mean_interval(np.array([1.0, 2.0, 3.0]))
+    >>> student_interval(np.array([1.0, 2.0, 3.0]))
     Interval(value=2.0, low=-0.484..., high=4.484...)
+    """
+    present = values[~np.isnan(values)]
+    return _around(present, float(student_quantile(len(present))))
+
+
+def student_quantile(runs: ArrayLike, missed: float = MISSED) -> FloatArray:
+    """Return by how many standard errors of the mean of these runs an interval is wide, one-sided.
+
+    Examples
+    --------
+    >>> student_quantile([2, 10, 10**6]).round(3)
+    array([12.706,  2.262,  1.96 ])
     """
     from scipy.special import stdtrit
 
-    present = values[~np.isnan(values)]
-    quantile = float(stdtrit(max(len(present) - 1, 1), 1 - MISSED / 2))
-    return _around(present, quantile)
+    return as_array(stdtrit(np.maximum(as_array(runs) - 1, 1), 1 - missed / 2))
 
 
 def _around(values: FloatArray, quantile: float) -> Interval:
-    """Return the mean, and so many standard errors to both sides; one run tells of no other."""
+    """Return the mean, and this many standard errors to both sides; one run tells of no other."""
     if not len(values):
         return Interval(math.nan, -math.inf, math.inf)
     value = float(values.mean())
@@ -118,11 +143,36 @@ def bernstein_interval(values: FloatArray, width: float) -> Interval:
     Interval(value=0.0, low=-0.010..., high=0.010...)
     """
     present = values[~np.isnan(values)]
-    found = _around(present, math.sqrt(2 * math.log(4 / MISSED)))
     if len(present) < 2:
-        return found
-    margin = 7 * width * math.log(4 / MISSED) / (3 * (len(present) - 1))
-    return Interval(found.value, found.low - margin, found.high + margin)
+        return _around(present, math.inf)
+    value = float(present.mean())
+    margin = float(_bernstein_margin(present.var(ddof=1), len(present), width, MISSED))
+    return Interval(value, value - margin, value + margin)
+
+
+def bernstein_bounds(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Return the same interval for the mean of every column of draws in [0, 1], at `CONFIDENCE`.
+
+    Or, if several `intervals` have to hold together, at what leaves all of them that.
+
+    Examples
+    --------
+    >>> low, high = bernstein_bounds(np.full((1000, 1), 0.25))
+    >>> bool(low[0] < 0.25 < high[0]), round(float(high[0] - low[0]), 4)
+    (True, 0.028)
+    """
+    runs = len(values)
+    if runs < 2:
+        raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
+    mean = values.mean(axis=0)
+    margin = _bernstein_margin(values.var(axis=0, ddof=1), runs, 1.0, (1 - CONFIDENCE) / intervals)
+    return np.maximum(mean - margin, 0.0), np.minimum(mean + margin, 1.0)
+
+
+def _bernstein_margin(variance: ArrayLike, runs: int, width: float, missed: float) -> FloatArray:
+    level = math.log(4 / missed)
+    spread = np.sqrt(2 * as_array(variance) * level / runs)
+    return as_array(spread + 7 * width * level / (3 * (runs - 1)))
 
 
 def bounded_interval(
@@ -185,14 +235,13 @@ def _least_mean(shares: FloatArray, missed: float) -> float:
             grown = np.log1p(bets[:, None] * (values / mean - 1)) @ counts
         return float(np.logaddexp.reduce(logarithms + grown))
 
-    low, high = 0.0, float(shares.mean())
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if middle > 0 and capital(middle) >= enough:
-            low = middle
-        else:
-            high = middle
-    return low
+    return narrow(
+        lambda mean: not (mean > 0 and capital(mean) >= enough),
+        0.0,
+        float(shares.mean()),
+        enough=lambda low, high: False,
+        halvings=_HALVINGS,
+    )[0]
 
 
 def is_skewed(values: FloatArray) -> bool:
@@ -213,19 +262,14 @@ def is_skewed(values: FloatArray) -> bool:
     return len(values) < 25 * float(np.mean((deviations / spread) ** 3)) ** 2
 
 
-def exact_interval(share: float, runs: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson for a probability.
+def clopper_pearson_interval(
+    successes: int, runs: int, missed: float = MISSED
+) -> tuple[float, float]:
+    """Return an interval for a probability that misses it at most that often, whatever it is.
 
-    Its ends are the probabilities at which so many successes, or more, and so many, or fewer, have
-    a chance of 2.5 %, so it covers every probability at least 95 % of the time. (Wilson's covers
-    that of a success in 12,000 runs 84 % of the time by 2,000 runs.)
-
-    Parameters
-    ----------
-    share : float
-        Which part of the runs were successes.
-    runs : int
-        How many runs there were.
+    Its ends are the probabilities at which this many successes or more, and this many or fewer,
+    have half of that chance. (Wilson's interval covers a probability of 1 in 12,000 only 84 % of
+    the time by 2,000 runs.)
 
     References
     ----------
@@ -234,14 +278,60 @@ def exact_interval(share: float, runs: int) -> tuple[float, float]:
 
     Examples
     --------
-    >>> low, high = exact_interval(0.0, 100)
+    >>> low, high = clopper_pearson_interval(0, 100)
     >>> round(low, 4), round(high, 4)
     (0.0, 0.0362)
     """
     from scipy.special import betaincinv
 
-    successes = round(share * runs)
     failures = runs - successes
-    low = betaincinv(successes, failures + 1, MISSED / 2) if successes else 0.0
-    high = betaincinv(successes + 1, failures, 1 - MISSED / 2) if failures else 1.0
-    return float(low), float(high)
+    low = float(betaincinv(successes, failures + 1, missed / 2)) if successes else 0.0
+    high = float(betaincinv(successes + 1, failures, 1 - missed / 2)) if failures else 1.0
+    return low, high
+
+
+class HasEnds(Protocol):
+    """An interval, or an error with one."""
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+
+
+NO_DIFFERENCE = Interval(0.0, 0.0, 0.0)
+
+
+def judge(error: HasEnds, baseline: HasEnds = NO_DIFFERENCE) -> Judgement:
+    """Return whether an error is better or worse than another: the one rule for it.
+
+    It is better if its whole interval is below that of the other one, worse if it is above, and
+    undecided if the intervals meet. The interval of a difference is compared with 0.
+
+    Examples
+    --------
+    >>> judge(Interval(1.0, 0.9, 1.1), Interval(2.0, 1.5, 2.5))
+    'better'
+    >>> judge(Interval(0.3, 0.1, 0.5)), judge(Interval(0.3, -0.1, 0.7))
+    ('worse', 'undecided')
+    """
+    judged = judge_all(error.low, error.high, baseline.low, baseline.high)
+    return cast("Judgement", str(judged))
+
+
+def judge_all(
+    low: ArrayLike, high: ArrayLike, baseline_low: ArrayLike = 0.0, baseline_high: ArrayLike = 0.0
+) -> NDArray[Any]:
+    """Return the same for arrays of ends; undecided where one is missing.
+
+    Examples
+    --------
+    >>> judge_all([0.1, -3.0, np.nan], [0.2, -2.0, np.nan])
+    array(['worse', 'better', 'undecided'], dtype='<U9')
+    """
+    better = as_array(high) < as_array(baseline_low)
+    worse = as_array(low) > as_array(baseline_high)
+    return np.where(better, "better", np.where(worse, "worse", "undecided"))

@@ -1,4 +1,9 @@
-"""Inverting an increasing function of epsilon, many values at a time."""
+"""Searches in one variable: roots, ends of what holds, and steps to the side that keeps a promise.
+
+A root is right to its last digits only. Where it becomes a promise, the search ends on the private
+side: `largest_not_above` and `least_not_above` check the number they return, `narrow` and
+`last_integer` return ends that were tried.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array
 
 # No epsilon in use comes near this; a function still below its target here never reaches it.
 _LARGEST_EPSILON = 1e300
+_BISECTIONS = 34
 
 
 def invert_increasing(
@@ -69,3 +75,169 @@ def largest_not_above(function: Callable[[float], float], root: float, limit: fl
         step = max(root * 2.0 ** (exponent - 52), SMALLEST_POSITIVE * 8**exponent)
         root = max(root - step, 0.0)
     return 0.0 if function(root) > limit else root
+
+
+def least_not_above(
+    falling: Callable[[float], float], low: float, high: float, precision: float
+) -> float:
+    """Return the least argument, up to the precision, at which a falling function is not above 0.
+
+    Smooth functions take a dozen steps; bisection would take three times as many.
+
+    Examples
+    --------
+    >>> 2 <= least_not_above(lambda x: 4 - x**2, 0.0, 5.0, 1e-9) < 2 + 1e-9
+    True
+    """
+    root = root_of(falling, low, high, xtol=precision / 4)
+    step = precision / 2
+    while falling(root) > 0:
+        root, step = min(root + step, high), 2 * step
+    return root
+
+
+def root_of(
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    xtol: float = 2e-12,
+    rtol: float = 8.881784197001252e-16,
+    maxiter: int = 100,
+) -> float:
+    """Return where a function that changes its sign between two numbers is 0, by Brent's method.
+
+    The last number tried if this takes more than `maxiter` steps.
+
+    Examples
+    --------
+    >>> round(root_of(lambda x: x**2 - 2, 0.0, 2.0), 9)
+    1.414213562
+    """
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, xtol=xtol, rtol=rtol, maxiter=maxiter, disp=False))
+
+
+def walk(
+    holds: Callable[[float], bool], start: float, step: float, limit: float | None = None
+) -> float:
+    """Return the first of `start, start + step, ...` at which a condition does not hold.
+
+    Or the first beyond the limit, whatever holds there.
+
+    Examples
+    --------
+    >>> walk(lambda x: x**2 < 20, 0.0, 1.0), walk(lambda x: True, 0.0, -1.0, limit=-3.0)
+    (5.0, -4.0)
+    """
+    while holds(start):
+        start += step
+        if limit is not None and (start - limit) * step > 0:
+            break
+    return start
+
+
+def narrow(
+    reached: Callable[[float], bool],
+    low: float,
+    high: float,
+    *,
+    enough: Callable[[float, float], bool],
+    middle: Callable[[float, float], float] = lambda low, high: 0.5 * (low + high),
+    halvings: int | None = None,
+) -> tuple[float, float]:
+    """Return numbers closely below and above the end of what is not reached, by bisection.
+
+    Every upper end that is returned has been tried, or is the one given: it is reached even if the
+    condition is not monotone.
+
+    Parameters
+    ----------
+    reached : callable
+        False at `low` and true at `high`.
+    low, high : float
+        Between these.
+    enough : callable
+        Tells whether two ends are close enough.
+    middle : callable
+        What is tried between two ends.
+    halvings : int, optional
+        How many numbers are tried at most.
+
+    Examples
+    --------
+    >>> narrow(lambda x: x >= 0.3, 0.0, 1.0, enough=lambda low, high: high - low <= 0.25)
+    (0.25, 0.5)
+    """
+    tried = 0
+    while not enough(low, high) and tried != halvings:
+        between = middle(low, high)
+        low, high = (low, between) if reached(between) else (between, high)
+        tried += 1
+    return low, high
+
+
+def last_integer(
+    holds: Callable[[int], bool], low: int, high: int | None = None, *, start: int | None = None
+) -> int:
+    """Return the last whole number at which a condition holds that holds up to there.
+
+    Parameters
+    ----------
+    holds : callable
+        The condition.
+    low : int
+        A number at which it holds; it is not tried.
+    high : int, optional
+        A number at which it does not hold; it is not tried. If left out, it is looked for from
+        `start` on, in steps that double.
+    start : int, optional
+        Near where the end is expected.
+
+    Examples
+    --------
+    >>> last_integer(lambda x: x**2 <= 50, 0, 100), last_integer(lambda x: x < 9, 0, start=3)
+    (7, 8)
+    """
+    if high is None:
+        first, step = max(low, low if start is None else start), 1
+        if first > low and not holds(first):
+            high = first
+            while high - step > low and not holds(high - step):
+                high, step = high - step, 2 * step
+            low = max(high - step, low)
+        else:
+            low = first
+            while holds(low + step):
+                low, step = low + step, 2 * step
+            high = low + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def last_increase(slope: Callable[..., FloatArray], *parameters: FloatArray) -> FloatArray:
+    """Return the argument in [0, 1] up to which a slope is positive, element by element.
+
+    Examples
+    --------
+    >>> last_increase(lambda x, top: top - x, np.array([-1.0, 0.25, 2.0]))
+    array([0.  , 0.25, 1.  ])
+    """
+    parameters = tuple(np.broadcast_arrays(*parameters))
+    zero = np.zeros(parameters[0].shape)
+    result = np.where(slope(zero, *parameters) > 0, 1.0, 0.0)
+    inside = (result > 0) & (slope(zero + 1, *parameters) < 0)
+    if not inside.any():
+        return result
+    chosen = [array[inside] for array in parameters]
+    lower, upper = np.zeros(chosen[0].shape), np.ones(chosen[0].shape)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (lower + upper)
+        rising = slope(middle, *chosen) > 0
+        lower = np.where(rising, middle, lower)
+        upper = np.where(rising, upper, middle)
+    result[inside] = 0.5 * (lower + upper)
+    return result

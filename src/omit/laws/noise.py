@@ -1,319 +1,439 @@
-"""Noise distributions, with what exact computation needs of them and how to draw them.
-
-The Gaussian mechanism, calibrated exactly for every epsilon and delta.
-
-With noise of standard deviation `s` on a query of L2 sensitivity `D` the mechanism is
-(epsilon, delta)-DP exactly for `delta >= N(D/2s - epsilon s/D) - e^epsilon N(-D/2s - epsilon s/D)`,
-where `N` is the normal distribution function (Balle and Wang 2018, Theorem 8).
-
-Noise that is added with a scale of its own to each answer, and what it costs on average.
-
-Where the scale depends on the data, every sample has another one, so scales are arrays here.
-"""
+"""Symmetric continuous laws of noise; `noise_named` returns any law by its name."""
 
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array, at_most, gauss_legendre
 from omit.errors import InvalidInput
-from omit.guarantee import Guarantee, require_guarantee
+from omit.guarantee import Guarantee
+from omit.laws.base import LogConcaveNoise as LogConcaveNoise
+from omit.laws.base import Noise as Noise
+from omit.laws.base import NoNoise as NoNoise
+from omit.laws.base import SymmetricNoise
+from omit.laws.inversion import root_of, walk
 
-Kind = Literal["laplace", "exponential", "gaussian", "gumbel"]
+if TYPE_CHECKING:
+    from omit.laws.discrete import LatticeNoise
 
-_EULER_GAMMA = 0.5772156649015329
+_UNIT = 2.0**-53
+# Delta falls as epsilon rises, so that stopping here is safe.
+LARGEST_EPSILON = 1e6
+# A shift by this many scales is seen with certainty.
+_LARGEST_RATIO = Fraction(10**60)
+# The last digits of a delta are not certain; they must not cost privacy.
+_SAFETY = 1 + 1e-12
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Noise of one of four kinds: the scale is the standard deviation only of the Gaussian.
+class Laplace(LogConcaveNoise):
+    """Density `e^(-|x|/b) / 2b`, `b` the scale.
 
-    Drawing is for studying errors. A release needs samplers that are safe in floating point.
+    A shift by `s` costs a loss of at most `s/b`, so that the scale `l1/epsilon` is epsilon-DP, and
+    its delta is `1 - e^(-(s/b - epsilon)/2)` below that.
 
     Examples
     --------
-    >>> float(Noise("laplace", 2.0).cdf(0.0)), Noise("laplace", 2.0).variance
+    >>> float(Laplace(2.0).cdf(0.0)), Laplace(2.0).variance
     (0.5, 8.0)
+    >>> Laplace.calibrated(Guarantee(0.5), 3.0)
+    Laplace(scale=6.0)
+    >>> Laplace().delta([0.0, 1.0], 1.0)
+    array([0.39346934, 0.        ])
     """
 
-    kind: Kind
-    scale: float
+    name: ClassVar[str] = "laplace"
+    has_kinks: ClassVar[bool] = True
+    largest_tilt: ClassVar[float] = 1.0
 
-    def __post_init__(self) -> None:
-        if not (0 < self.scale < np.inf):
-            raise InvalidInput(
-                f"Expected noise of a positive and finite scale, got {self.scale:g}: "
-                "epsilon must be above 0 and the bounds must leave something to protect."
-            )
+    @classmethod
+    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
+        return cls._pure(guarantee, l1)
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return the probability of at most `x`."""
-        z = as_array(x) / self.scale
         with np.errstate(over="ignore", under="ignore"):
-            if self.kind == "laplace":
-                half = 0.5 * np.exp(-np.abs(z))
-                return np.where(z < 0, half, 1 - half)
-            if self.kind == "exponential":
-                return -np.expm1(-np.maximum(z, 0))
-            if self.kind == "gumbel":
-                return np.exp(-np.exp(-z))
-            from scipy.special import ndtr
-
-            return as_array(ndtr(z))
+            z = as_array(x) / self.scale
+            half = 0.5 * np.exp(-np.abs(z))
+        return np.where(z < 0, half, 1 - half)
 
     def pdf(self, x: ArrayLike) -> FloatArray:
         """Return the density at `x`."""
-        z = as_array(x) / self.scale
         with np.errstate(over="ignore", under="ignore"):
-            if self.kind == "laplace":
-                density = 0.5 * np.exp(-np.abs(z))
-            elif self.kind == "exponential":
-                density = np.where(z >= 0, np.exp(-np.maximum(z, 0)), 0.0)
-            elif self.kind == "gumbel":
-                density = np.exp(-z - np.exp(-z))
-            else:
-                density = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-        return density / self.scale
+            return as_array(0.5 * np.exp(-self.exponent(x)) / self.scale)
 
-    def characteristic(self, frequency: ArrayLike) -> FloatArray:
-        """Return the characteristic function of symmetric noise, which is real."""
-        y = as_array(frequency) * self.scale
-        if self.kind == "laplace":
-            return 1 / (1 + y**2)
-        if self.kind == "gaussian":
-            return np.exp(-0.5 * y**2)
-        raise InvalidInput(f"The characteristic function of {self.kind} noise is not real.")
+    def exponent(self, x: ArrayLike) -> FloatArray:
+        """Return `|x| / scale`."""
+        return as_array(np.abs(as_array(x) / self.scale))
 
-    @property
-    def variance(self) -> float:
-        """The variance."""
-        factor = {"laplace": 2.0, "exponential": 1.0, "gaussian": 1.0, "gumbel": np.pi**2 / 6}
-        return factor[self.kind] * self.scale**2
-
-    def reach(self, tail: float = 1e-16) -> tuple[float, float]:
-        """Return an interval outside of which there is less probability than about `tail`."""
-        distance = -float(np.log(tail))
-        lower, upper = {
-            "laplace": (-distance, distance),
-            "exponential": (0.0, distance),
-            "gumbel": (-float(np.log(distance)), distance),
-            "gaussian": (-np.sqrt(2 * distance), np.sqrt(2 * distance)),
-        }[self.kind]
-        return lower * self.scale, upper * self.scale
+    def log_tail(self, x: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of more than `x`."""
+        with np.errstate(over="ignore"):
+            z = as_array(x) / self.scale
+        low = np.minimum(z, 0.0)
+        return np.where(z < 0, np.log1p(-0.5 * np.exp(low)), -np.maximum(z, 0.0) - math.log(2))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Return independent draws."""
-        if self.kind == "laplace":
-            return rng.laplace(0.0, self.scale, shape)
-        if self.kind == "exponential":
-            return rng.exponential(self.scale, shape)
-        if self.kind == "gaussian":
-            return rng.normal(0.0, self.scale, shape)
-        return rng.gumbel(0.0, self.scale, shape)
+        return rng.laplace(0.0, self.scale, shape)
 
-    def draw_largest(
-        self, rng: np.random.Generator, count: int, shape: tuple[int, ...]
-    ) -> FloatArray:
-        """Return independent draws of the largest of `count` noises, without drawing them all."""
-        # ln U / count is the logarithm of the distribution function at the largest of them.
-        log_level = np.log(rng.uniform(size=shape)) / count
-        upper_tail = -np.expm1(log_level)
-        if self.kind == "laplace":
-            low = log_level < -np.log(2)
-            deep = np.log(2) + log_level
-            high = -np.log(2 * np.where(low, 0.5, upper_tail))
-            return as_array(np.where(low, deep, high) * self.scale)
-        if self.kind == "exponential":
-            return as_array(-np.log(upper_tail) * self.scale)
-        if self.kind == "gumbel":
-            return as_array(-np.log(-log_level) * self.scale)
-        from scipy.special import ndtri
+    def _quantile(self, log_level: FloatArray, upper_tail: FloatArray) -> FloatArray:
+        low = log_level < -np.log(2)
+        high = -np.log(2 * np.where(low, 0.5, upper_tail))
+        return as_array(np.where(low, np.log(2) + log_level, high))
 
-        return as_array(-ndtri(upper_tail)) * self.scale
+    def characteristic(self, frequency: ArrayLike) -> FloatArray:
+        """Return `1 / (1 + (b w)^2)`."""
+        return as_array(1 / (1 + (as_array(frequency) * self.scale) ** 2))
 
+    def log_moment(self, tilts: FloatArray) -> FloatArray:
+        """Return `-ln(1 - (b t)^2)`."""
+        y = tilts * self.scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return as_array(np.where(y < 1, -np.log1p(-(np.minimum(y, 1.0) ** 2)), np.inf))
 
-def calibrated_scale(
-    kind: Literal["laplace", "gaussian"], guarantee: Guarantee, sensitivity: float
-) -> float:
-    """Return the scale of the noise that gives the guarantee to a number of this sensitivity.
-
-    Raises
-    ------
-    InvalidInput
-        If Laplace noise would need epsilon > 0, or Gaussian noise delta > 0.
-
-    Examples
-    --------
-    >>> calibrated_scale("laplace", Guarantee(0.5), 3.0)
-    6.0
-    """
-    if kind == "gaussian":
-        return gaussian_scale(guarantee, sensitivity)
-    if guarantee.epsilon == 0:
-        raise InvalidInput("Laplace noise needs epsilon > 0.")
-    return sensitivity / guarantee.epsilon
-
-
-def gaussian_delta(scale: float, sensitivity: float, epsilon: float) -> float:
-    """Return the smallest delta of Gaussian noise of this scale.
-
-    Examples
-    --------
-    >>> round(gaussian_delta(scale=1.0, sensitivity=1.0, epsilon=1.0), 9)
-    0.126936738
-    """
-    from scipy.special import log_ndtr, ndtr
-
-    width = sensitivity / scale
-    start = epsilon / width - width / 2
-    if start < -5:
-        return float(ndtr(-start) - math.exp(epsilon + float(log_ndtr(-start - width))))
-    # The normal density at `start`, times the fall of Mills' ratio R over the width. Where that is
-    # a small difference, it is taken as the integral of 1 - u R(u), which keeps its digits.
-    if width > 1:
-        ends = _mills_ratio(np.array([start, start + width]))
-        fall = float(ends[0] - ends[1])
-    else:
-        points, weights = _legendre()
-        u = start + width * (points + 1) / 2
-        fall = width / 2 * float((weights * (1 - u * _mills_ratio(u))).sum())
-    return math.exp(-0.5 * start**2) / math.sqrt(2 * math.pi) * fall
-
-
-def _mills_ratio(u: FloatArray) -> FloatArray:
-    from scipy.special import erfcx
-
-    return as_array(math.sqrt(math.pi / 2) * erfcx(u / math.sqrt(2)))
-
-
-@cache
-def _legendre() -> tuple[FloatArray, FloatArray]:
-    points, weights = np.polynomial.legendre.leggauss(20)
-    return points, weights
-
-
-def gaussian_scale(guarantee: Guarantee, sensitivity: float) -> float:
-    """Return the smallest standard deviation that gives the guarantee.
-
-    Raises
-    ------
-    InvalidInput
-        If delta is 0, which no Gaussian noise reaches, or nothing needs protection.
-
-    Examples
-    --------
-    >>> round(gaussian_scale(Guarantee(0.25, 32561**-2), sensitivity=1.0), 7)
-    20.8250839
-    """
-    from scipy.optimize import brentq
-
-    require_guarantee(guarantee)
-    sensitivity = _validate.finite("sensitivity", sensitivity)
-    if guarantee.delta == 0:
-        raise InvalidInput("Gaussian noise needs delta > 0; use Laplace noise for delta = 0.")
-    if sensitivity <= 0:
-        raise InvalidInput(f"Expected sensitivity={sensitivity:g} to be above 0.")
-
-    def excess(log_ratio: float) -> float:
-        delta = gaussian_delta(math.exp(log_ratio), 1.0, guarantee.epsilon)
-        return math.log(max(delta, 5e-324)) - math.log(guarantee.delta)
-
-    lower = upper = 0.0
-    while excess(lower) < 0:
-        lower -= 1.0
-    while excess(upper) > 0:
-        upper += 1.0
-    ratio = math.exp(float(brentq(excess, lower, upper, xtol=1e-15, rtol=1e-15, maxiter=500)))
-    # The last digits of delta are not sure; they must not cost privacy.
-    return ratio * (1 + 1e-12) * sensitivity
-
-
-UnitKind = Literal["laplace", "gaussian", "student"]
-
-
-@dataclass(frozen=True)
-class UnitNoise:
-    """Symmetric noise of scale 1: Laplace, Gaussian, or Student's t.
-
-    Examples
-    --------
-    >>> UnitNoise("laplace").variance, UnitNoise("student", 4).variance
-    (2.0, 2.0)
-    """
-
-    kind: UnitKind
-    degrees: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind == "student":
-            degrees = _validate.positive_integer("degrees", self.degrees or 0)
-            if degrees < 3:
-                raise InvalidInput(
-                    f"Expected degrees={degrees} of at least 3; the variance is infinite else."
-                )
-
-    def __repr__(self) -> str:
-        shown = f", degrees={self.degrees}" if self.kind == "student" else ""
-        return f"UnitNoise(kind={self.kind!r}{shown})"
+    def frequencies_beyond(self, end: float, other: float) -> float:
+        """Return `1 / (2 pi (b end)^2 (1 + (other end)^2))`."""
+        return 1 / (2 * math.pi * (self.scale * end) ** 2 * (1 + (other * end) ** 2))
 
     @property
     def variance(self) -> float:
-        """The variance at scale 1."""
-        if self.kind == "student":
-            assert self.degrees is not None
-            return self.degrees / (self.degrees - 2)
-        return 2.0 if self.kind == "laplace" else 1.0
+        """`2 b^2`."""
+        return 2.0 * self.scale**2
+
+    @property
+    def bend(self) -> float:
+        """`2 / b^2`: half of it is the kink's."""
+        return 2.0 / self.scale**2
+
+    def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
+        return as_array(scale * np.exp(-z))
+
+    def half_width(self, rarity: float) -> float:
+        """Return `rarity` scales."""
+        return rarity * self.scale
+
+    def loss_above(self, epsilon: FloatArray, shift: Fraction) -> FloatArray:
+        """Return `shift / scale - epsilon`, rounded up: the nearest float is often below it."""
+        loss = min(abs(shift) / Fraction(self.scale), Fraction(sys.float_info.max))
+        left = (max(loss - Fraction(each), Fraction(0)) for each in epsilon.tolist())
+        return as_array([math.nextafter(float(each), math.inf) if each else 0.0 for each in left])
+
+    def delta(self, epsilon: ArrayLike, shift: float | Fraction) -> FloatArray:
+        """Return the hockey-stick divergence of `Z + shift` from `Z`, rounded up."""
+        epsilons = np.minimum(as_array(epsilon), LARGEST_EPSILON)
+        left = self.loss_above(np.atleast_1d(epsilons), Fraction(shift)).reshape(epsilons.shape)
+        return np.minimum(at_most(-np.expm1(-left / 2), 1e-15), 1.0)
+
+
+class Gaussian(LogConcaveNoise):
+    """Density `e^(-(x/s)^2 / 2) / (s sqrt(2 pi))`, `s` the scale and standard deviation.
+
+    On an answer of L2 sensitivity `D` it is (epsilon, delta)-DP exactly for
+
+        delta >= N(D/2s - epsilon s/D) - e^epsilon N(-D/2s - epsilon s/D),
+
+    `N` the normal distribution function. There are two ways to compute it. `delta` is an upper
+    bound for every argument, close to 1e-9 relative or better, for curves that are stated.
+    `precise_delta` has an error of some units in the last place to either side, for searches, which
+    step to the private side at their end.
+
+    References
+    ----------
+    Balle and Wang, "Improving the Gaussian mechanism for differential privacy", ICML 2018,
+    Theorem 8.
+
+    Examples
+    --------
+    >>> round(Gaussian(1.0).precise_delta(epsilon=1.0, shift=1.0), 9)
+    0.126936738
+    >>> round(Gaussian.calibrated(Guarantee(0.25, 32561**-2), 1.0).scale, 7)
+    20.8250839
+    """
+
+    name: ClassVar[str] = "gaussian"
+
+    @classmethod
+    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
+        sensitivity = _validate.finite("sensitivity", l2)
+        if guarantee.delta == 0:
+            raise InvalidInput("Gaussian noise needs delta > 0; use Laplace noise for delta = 0.")
+        if sensitivity <= 0:
+            raise InvalidInput(f"Expected sensitivity={sensitivity:g} to be above 0.")
+
+        def excess(log_ratio: float) -> float:
+            delta = Gaussian(math.exp(log_ratio)).precise_delta(guarantee.epsilon, 1.0)
+            return math.log(max(delta, 5e-324)) - math.log(guarantee.delta)
+
+        lower = walk(lambda log_ratio: excess(log_ratio) < 0, 0.0, -1.0)
+        upper = walk(lambda log_ratio: excess(log_ratio) > 0, 0.0, 1.0)
+        ratio = math.exp(root_of(excess, lower, upper, xtol=1e-15, rtol=1e-15, maxiter=500))
+        return cls(ratio * _SAFETY * sensitivity)
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return the probability of at most `x`."""
+        from scipy.special import ndtr
+
+        return as_array(ndtr(as_array(x) / self.scale))
 
     def pdf(self, x: ArrayLike) -> FloatArray:
-        """Return the density at scale 1."""
-        z = as_array(x)
-        if self.kind == "laplace":
-            return as_array(0.5 * np.exp(-np.abs(z)))
-        if self.kind == "gaussian":
-            return as_array(np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
-        d = self.degrees or 0
+        """Return the density at `x`."""
+        with np.errstate(over="ignore", under="ignore"):
+            return as_array(np.exp(-self.exponent(x)) / np.sqrt(2 * np.pi) / self.scale)
+
+    def exponent(self, x: ArrayLike) -> FloatArray:
+        """Return half of the square of `x / scale`."""
+        return as_array(0.5 * (as_array(x) / self.scale) ** 2)
+
+    def log_tail(self, x: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of more than `x`."""
+        from scipy.special import log_ndtr
+
+        return as_array(log_ndtr(-(as_array(x) / self.scale)))
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Return independent draws."""
+        return rng.normal(0.0, self.scale, shape)
+
+    def _quantile(self, log_level: FloatArray, upper_tail: FloatArray) -> FloatArray:
+        from scipy.special import ndtri
+
+        return as_array(-ndtri(upper_tail))
+
+    def characteristic(self, frequency: ArrayLike) -> FloatArray:
+        """Return `e^(-(s w)^2 / 2)`."""
+        return as_array(np.exp(-0.5 * (as_array(frequency) * self.scale) ** 2))
+
+    def log_moment(self, tilts: FloatArray) -> FloatArray:
+        """Return `(s t)^2 / 2`."""
+        return as_array(0.5 * (tilts * self.scale) ** 2)
+
+    def frequencies_beyond(self, end: float, other: float) -> float:
+        """Return `e^(-q/2) / (pi q)` with `q = (s^2 + other^2) end^2`."""
+        square = (self.scale * self.scale + other * other) * end**2
+        return math.exp(-0.5 * square) / (math.pi * square)
+
+    @property
+    def variance(self) -> float:
+        """`s^2`."""
+        return self.scale**2
+
+    @property
+    def bend(self) -> float:
+        """`4 phi(1) / s^2`, `phi` the standard normal density."""
+        return 4 * math.exp(-0.5) / math.sqrt(2 * math.pi) / self.scale**2
+
+    def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
+        from scipy.special import ndtr
+
+        density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+        return as_array(2 * (scale * density - center * ndtr(-z)))
+
+    def half_width(self, rarity: float) -> float:
+        """Return the root of `2 rarity`, in scales."""
+        return math.sqrt(2 * rarity) * self.scale
+
+    def loss_above(self, epsilon: FloatArray, shift: Fraction) -> FloatArray:
+        """Return infinity: the loss has no limit."""
+        return np.full_like(epsilon, np.inf)
+
+    def delta(self, epsilon: ArrayLike, shift: float | Fraction) -> FloatArray:
+        """Return an upper bound on the hockey-stick divergence of `Z + shift` from `Z`."""
+        epsilons = np.minimum(as_array(epsilon), LARGEST_EPSILON)
+        ratio = float(min(abs(Fraction(shift)) / Fraction(self.scale), _LARGEST_RATIO))
+        upper, up_wrong = _log_ndtr(ratio / 2 - epsilons / ratio, ratio + epsilons / ratio)
+        lower, low_wrong = _log_ndtr(-ratio / 2 - epsilons / ratio, ratio + epsilons / ratio)
+        apart = epsilons + lower - upper
+        apart -= up_wrong + low_wrong + 4 * _UNIT * (epsilons + np.abs(lower) + np.abs(upper))
+        delta = np.exp(np.minimum(upper + up_wrong, 0.0)) * -np.expm1(np.minimum(apart, 0.0))
+        return as_array(delta * (1 + 4 * _UNIT) + SMALLEST_POSITIVE)
+
+    def precise_delta(self, epsilon: float, shift: float) -> float:
+        """Return the same divergence at one epsilon, to its last digits on either side."""
+        from scipy.special import erfcx, log_ndtr, ndtr
+
+        width = shift / self.scale
+        start = epsilon / width - width / 2
+        if start < -5:
+            return float(ndtr(-start) - math.exp(epsilon + float(log_ndtr(-start - width))))
+
+        def mills_ratio(u: FloatArray) -> FloatArray:
+            return as_array(math.sqrt(math.pi / 2) * erfcx(u / math.sqrt(2)))
+
+        # The normal density at `start`, times the fall of Mills' ratio R over the width. Where that
+        # is a small difference, it is taken as the integral of 1 - u R(u), which keeps its digits.
+        if width > 1:
+            ends = mills_ratio(np.array([start, start + width]))
+            fall = float(ends[0] - ends[1])
+        else:
+            points, weights = gauss_legendre(20)
+            u = start + width * (points + 1) / 2
+            fall = width / 2 * float((weights * (1 - u * mills_ratio(u))).sum())
+        return math.exp(-0.5 * start**2) / math.sqrt(2 * math.pi) * fall
+
+
+def _log_ndtr(x: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithm of the Gaussian distribution function, and by how much it may be wrong.
+
+    `size` is that of the terms of `x`, which were rounded a few times.
+    """
+    from scipy.special import log_ndtr
+
+    value = np.asarray(log_ndtr(x), dtype=np.float64)
+    # The derivative: small where x is large, about -x where it is not.
+    slope = np.where(x < 0, 1 - x, np.exp(-0.5 * np.clip(x, 0.0, 100.0) ** 2))
+    with np.errstate(over="ignore"):
+        return value, 4 * _UNIT * (1 + np.abs(value) + size * slope)
+
+
+@dataclass(frozen=True)
+class StudentT(SymmetricNoise):
+    """Student's t distribution, times the scale.
+
+    With `d` degrees of freedom a shift by `s` scales costs a loss of at most `s (d+1)/(2 sqrt(d))`,
+    and stretching by `e^beta` one of at most `d beta`: noise for smooth sensitivities.
+
+    Parameters
+    ----------
+    scale : float
+        What the distribution is multiplied by.
+    degrees : int
+        Degrees of freedom, at least 3: the variance is infinite else.
+
+    References
+    ----------
+    Bun and Steinke, "Average-case averages: private algorithms for smooth sensitivity and mean
+    estimation", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> StudentT(degrees=4).variance
+    2.0
+    """
+
+    degrees: int = 3
+
+    name: ClassVar[str] = "student"
+    is_log_concave: ClassVar[bool] = False
+    largest_tilt: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        degrees = _validate.positive_integer("degrees", self.degrees or 0)
+        if degrees < 3:
+            raise InvalidInput(
+                f"Expected degrees={degrees} of at least 3; the variance is infinite else."
+            )
+
+    @classmethod
+    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
+        return cls._pure(guarantee, cls().steepness * l1)
+
+    @property
+    def steepness(self) -> float:
+        """The largest privacy loss of a shift by one scale, per scale: `(d+1) / (2 sqrt(d))`."""
+        return (self.degrees + 1) / (2 * math.sqrt(self.degrees))
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return the probability of at most `x`."""
+        from scipy.special import stdtr
+
+        return as_array(stdtr(self.degrees, as_array(x) / self.scale))
+
+    def pdf(self, x: ArrayLike) -> FloatArray:
+        """Return the density at `x`."""
+        return self._unit_pdf(as_array(x) / self.scale) / self.scale
+
+    def _unit_pdf(self, z: FloatArray) -> FloatArray:
+        d = self.degrees
         constant = math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2)) / math.sqrt(d * math.pi)
         return as_array(constant * (1 + z**2 / d) ** (-(d + 1) / 2))
 
-    def absolute(self, center: ArrayLike, scale: ArrayLike) -> FloatArray:
-        """Return the expected absolute value of `center + scale * noise`.
-
-        Examples
-        --------
-        >>> UnitNoise("laplace").absolute([0.0, 3.0, 3.0], [2.0, 2.0, 0.0])
-        array([2.        , 3.44626032, 3.        ])
-        """
-        center, scale = np.abs(as_array(center)), as_array(scale)
-        # Without noise to speak of nothing is added; a scale of 1 there avoids 0/0 and overflow.
-        felt = (scale > 0) & (center <= 1e100 * scale)
-        safe = np.where(felt, scale, 1.0)
-        center_of_felt = np.where(felt, center, 0.0)
-        z = center_of_felt / safe
-        if self.kind == "laplace":
-            added = safe * np.exp(-z)
-        elif self.kind == "gaussian":
-            from scipy.special import ndtr
-
-            added = 2 * (safe * self.pdf(z) - center_of_felt * ndtr(-z))
-        else:
-            from scipy.special import stdtr
-
-            d = self.degrees or 0
-            beyond = self.pdf(z) * (d + z**2) / (d - 1)
-            added = 2 * (safe * beyond - center_of_felt * stdtr(d, -z))
-        return as_array(center + np.where(felt, added, 0.0))
+    def log_tail(self, x: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of more than `x`."""
+        return as_array(np.log(self.tail(x)))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
-        """Return independent draws at scale 1."""
-        if self.kind == "laplace":
-            return rng.laplace(size=shape)
-        if self.kind == "gaussian":
-            return rng.normal(size=shape)
-        return rng.standard_t(self.degrees or 0, size=shape)
+        """Return independent draws."""
+        return as_array(self.scale * rng.standard_t(self.degrees, size=shape))
+
+    @property
+    def variance(self) -> float:
+        """`d / (d - 2)` times the square of the scale."""
+        return self.degrees / (self.degrees - 2) * self.scale**2
+
+    def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
+        from scipy.special import stdtr
+
+        beyond = self._unit_pdf(z) * (self.degrees + z**2) / (self.degrees - 1)
+        return as_array(2 * (scale * beyond - center * stdtr(self.degrees, -z)))
+
+    def half_width(self, rarity: float) -> float:
+        """Return the quantile in the upper tail."""
+        from scipy.special import stdtrit
+
+        return -float(stdtrit(self.degrees, 0.5 * math.exp(-rarity))) * self.scale
+
+
+@overload
+def noise_named(
+    name: Literal["laplace", "gaussian", "none"], among: Iterable[str] | None = None
+) -> type[LogConcaveNoise]: ...
+
+
+@overload
+def noise_named(
+    name: Literal["geometric", "discrete-gaussian"], among: Iterable[str] | None = None
+) -> type[LatticeNoise]: ...
+
+
+@overload
+def noise_named(name: str, among: Iterable[str] | None = None) -> type[Noise]: ...
+
+
+def noise_named(name: str, among: Iterable[str] | None = None) -> type[Noise]:
+    """Return a law by its name.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"laplace"`` or ``"discrete-gaussian"``.
+    among : iterable of str, optional
+        The names that are allowed here; all of them if left out.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such law, or it is not allowed here.
+
+    Examples
+    --------
+    >>> noise_named("laplace")(2.0)
+    Laplace(scale=2.0)
+    """
+    from omit.laws.discrete import DiscreteGaussian, Geometric
+    from omit.laws.skewed import Exponential, Gumbel
+
+    laws: tuple[type[Noise], ...] = (
+        Laplace,
+        Gaussian,
+        Exponential,
+        Gumbel,
+        StudentT,
+        Geometric,
+        DiscreteGaussian,
+        NoNoise,
+    )
+    by_name = {law.name: law for law in laws}
+    allowed = tuple(by_name if among is None else among)
+    if name not in allowed:
+        raise InvalidInput(f"Expected noise={name!r} to be one of: {', '.join(allowed)}.")
+    return by_name[name]

@@ -40,7 +40,7 @@ from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, Relation, require_guarantee
-from omit.laws.noise import UnitNoise
+from omit.laws.noise import Noise
 
 
 class ProtectedStatistic(ABC):
@@ -316,7 +316,7 @@ class AdditiveMechanism(IntegrableMechanism):
     """A statistic plus noise of one kind, whose scale may depend on the records."""
 
     @abstractmethod
-    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+    def unit_noise(self, guarantee: Guarantee) -> Noise:
         """Return the kind of noise."""
 
     @abstractmethod
@@ -366,7 +366,7 @@ class AdditiveMechanism(IntegrableMechanism):
     ) -> FloatArray:
         """Return the expected distance of each row's noisy statistic from the truth."""
         centers, scales = self.centers_and_scales(column, counts, bounds, guarantee)
-        return self.unit_noise(guarantee).absolute(centers - truth, scales)
+        return self.unit_noise(guarantee).mean_distance(centers - truth, scales)
 
 
 def by_size(scale: Callable[[int], float], sizes: NDArray[np.int64]) -> FloatArray:

@@ -30,6 +30,7 @@ from omit._text import usable
 from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee
+from omit.laws.inversion import narrow
 from omit.mechanisms.base import Clustering, Positions, farthest_squares
 
 # How many random places compete to be the next centre.
@@ -93,13 +94,13 @@ def composed_laplace_scale(epsilon: float, delta: float, releases: int) -> float
     lower, upper = 1 / (epsilon - 2 * math.log1p(-delta)), releases / epsilon
     if allowed <= 0 or epsilon > _LARGEST_EPSILON:
         return upper
-    while upper > lower * (1 + _PRECISION):
-        middle = math.sqrt(lower) * math.sqrt(upper)
-        if _delta(middle, epsilon, releases) <= allowed:
-            upper = middle
-        else:
-            lower = middle
-    return upper
+    return narrow(
+        lambda scale: _delta(scale, epsilon, releases) <= allowed,
+        lower,
+        upper,
+        enough=lambda low, high: high <= low * (1 + _PRECISION),
+        middle=lambda low, high: math.sqrt(low) * math.sqrt(high),
+    )[1]
 
 
 def require_delta(guarantee: Guarantee) -> None:

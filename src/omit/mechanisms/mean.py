@@ -17,7 +17,7 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.exact.noisy_quotient import NoisyQuotient
 from omit.guarantee import REPLACE, Guarantee
-from omit.laws.noise import Noise, UnitNoise, calibrated_scale
+from omit.laws.noise import LogConcaveNoise, noise_named
 from omit.mechanisms.base import (
     AdditiveMechanism,
     Counts,
@@ -58,7 +58,7 @@ class NoisyMean(Mechanism):
     --------
     >>> from omit import Guarantee
     >>> NoisyMean().quotient(Guarantee(1.0), (0, 125)).total
-    Noise(kind='laplace', scale=250.0)
+    Laplace(scale=250.0)
     """
 
     noise: Literal["laplace", "gaussian"] = "laplace"
@@ -159,8 +159,8 @@ class NoisyMean(Mechanism):
             return 0.0
         return per_cent(truth) * float((chance * np.abs(sums - truth)).mean())
 
-    def _noise(self, guarantee: Guarantee, sensitivity: float) -> Noise:
-        return Noise(self.noise, calibrated_scale(self.noise, guarantee, sensitivity))
+    def _noise(self, guarantee: Guarantee, sensitivity: float) -> LogConcaveNoise:
+        return noise_named(self.noise).calibrated(guarantee, sensitivity)
 
 
 def per_cent(truth: float) -> float:
@@ -223,15 +223,15 @@ class KnownSizeMean(AdditiveMechanism):
         """Return the scale of the noise that gives the guarantee to a mean of so many records."""
         self.require_relation(guarantee)
         lower, upper = require_bounds(bounds, "mean")
-        return calibrated_scale(self.noise, guarantee, (upper - lower) / records)
+        return noise_named(self.noise).calibrated(guarantee, (upper - lower) / records).scale
 
     def truth(self, column: Column) -> float:
         """Return the mean of the column."""
         return column.mean
 
-    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+    def unit_noise(self, guarantee: Guarantee) -> LogConcaveNoise:
         """Return the kind of noise."""
-        return UnitNoise(self.noise)
+        return noise_named(self.noise)()
 
     def centers_and_scales(
         self,

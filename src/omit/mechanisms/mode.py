@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee
-from omit.laws.noise import Kind, Noise, gaussian_scale
+from omit.laws.noise import Noise, noise_named
 from omit.mechanisms.base import Counts, Mechanism
 
+Kind = Literal["laplace", "exponential", "gaussian", "gumbel"]
 KINDS: tuple[Kind, ...] = ("laplace", "exponential", "gaussian", "gumbel")
 
 
@@ -37,7 +38,7 @@ class NoisyMode(Mechanism):
     --------
     >>> from omit import Guarantee
     >>> NoisyMode(noise="gumbel").count_noise(Guarantee(0.5))
-    Noise(kind='gumbel', scale=4.0)
+    Gumbel(scale=4.0)
     """
 
     noise: Kind = "laplace"
@@ -48,8 +49,7 @@ class NoisyMode(Mechanism):
     published_runs: ClassVar[int] = 2000
 
     def __post_init__(self) -> None:
-        if self.noise not in KINDS:
-            raise InvalidInput(f"Expected noise={self.noise!r} to be one of: {', '.join(KINDS)}.")
+        noise_named(self.noise, KINDS)
 
     def __str__(self) -> str:
         if self.noise == "gumbel":
@@ -60,11 +60,8 @@ class NoisyMode(Mechanism):
         """Return the noise of every count."""
         self.require_relation(guarantee)
         changed = 2 if guarantee.neighbours == REPLACE else 1
-        if self.noise == "gaussian":
-            return Noise("gaussian", gaussian_scale(guarantee, math.sqrt(changed)))
-        if guarantee.epsilon == 0:
-            raise InvalidInput(f"{self.noise.capitalize()} noise needs epsilon > 0.")
-        return Noise(self.noise, (changed if self.noise == "laplace" else 2) / guarantee.epsilon)
+        law = noise_named(self.noise)
+        return law.calibrated(guarantee, changed, l2=math.sqrt(changed), linf=1)
 
     def truth(self, column: Column) -> tuple[Any, ...]:
         """Return all values with the largest count."""

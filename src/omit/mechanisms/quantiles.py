@@ -38,7 +38,7 @@ from omit.exact.order import (
     spacing,
 )
 from omit.guarantee import Guarantee
-from omit.laws.noise import UnitNoise, calibrated_scale
+from omit.laws.noise import Laplace, Noise, StudentT
 from omit.mechanisms.base import (
     AdditiveMechanism,
     Counts,
@@ -120,9 +120,9 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
     def __str__(self) -> str:
         return f"{self.name}, global sensitivity, Laplace noise"
 
-    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+    def unit_noise(self, guarantee: Guarantee) -> Noise:
         """Return Laplace noise."""
-        return UnitNoise("laplace")
+        return Laplace()
 
     def scale(
         self, guarantee: Guarantee, bounds: tuple[float, float] | None, records: int
@@ -134,7 +134,7 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
         sensitivity = upper - lower
         if low < high:
             sensitivity = 0.5 * sensitivity + spacing(lower, upper)
-        return calibrated_scale("laplace", guarantee, sensitivity)
+        return Laplace.calibrated(guarantee, sensitivity).scale
 
     def centers_and_scales(
         self,
@@ -189,7 +189,7 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
             )
         if self.padding not in ("bounds", "none"):
             raise InvalidInput(f"Expected padding={self.padding!r} to be 'bounds' or 'none'.")
-        UnitNoise("student", self.degrees)
+        StudentT(degrees=self.degrees)
 
     @property
     def private(self) -> bool:
@@ -214,7 +214,7 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
             return tight_laplace(guarantee)
         return published_laplace(guarantee)
 
-    def unit_noise(self, guarantee: Guarantee) -> UnitNoise:
+    def unit_noise(self, guarantee: Guarantee) -> Noise:
         """Return the kind of noise."""
         return self.calibration(guarantee).unit
 
@@ -313,7 +313,7 @@ def _smooth_rows(
     return centers, sensitivities
 
 
-_LAPLACE = UnitNoise("laplace")
+_LAPLACE = Laplace()
 
 
 @dataclass(frozen=True)
@@ -382,9 +382,7 @@ class ProposeTestRelease(QuantileMechanism):
         self, distance: float | FloatArray, threshold: float, guarantee: Guarantee
     ) -> float | FloatArray:
         """Return the probability to pass the test at so many exchanges from a failing database."""
-        missing = (threshold - as_array(distance)) * guarantee.epsilon / 2
-        tail = 0.5 * np.exp(-np.abs(missing))
-        return np.where(missing > 0, tail, 1 - tail)[()]
+        return Laplace(2 / guarantee.epsilon).cdf(as_array(distance) - threshold)[()]
 
     def answers(
         self,
@@ -424,7 +422,7 @@ class ProposeTestRelease(QuantileMechanism):
     ) -> FloatArray:
         """Return the expected distance of the answer from the truth for each row of counts."""
         centers, passing, scale, middle = self._tested(column, counts, bounds, guarantee)
-        released = _LAPLACE.absolute(centers - truth, np.full(centers.shape, scale))
+        released = _LAPLACE.mean_distance(centers - truth, np.full(centers.shape, scale))
         return as_array(passing * released + (1 - passing) * abs(middle - truth))
 
     def _tested(

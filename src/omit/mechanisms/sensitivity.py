@@ -58,7 +58,8 @@ from omit.exact.order import (
     smallest_distance,
 )
 from omit.guarantee import Guarantee
-from omit.laws.noise import UnitNoise
+from omit.laws.inversion import root_of, walk
+from omit.laws.noise import Laplace, Noise, StudentT
 
 Statistic: TypeAlias = Literal["mean", "median"] | float
 """A mean, a median, or the share that a quantile has below it."""
@@ -233,10 +234,10 @@ class SmoothNoise:
     Examples
     --------
     >>> published_laplace(Guarantee(1.0, 5e-5, "replace"))
-    SmoothNoise(unit=UnitNoise(kind='laplace'), beta=0.04718479145..., factor=2.0)
+    SmoothNoise(unit=Laplace(scale=1.0), beta=0.04718479145..., factor=2.0)
     """
 
-    unit: UnitNoise
+    unit: Noise
     beta: float
     factor: float
 
@@ -306,8 +307,6 @@ def tight_laplace(guarantee: Guarantee) -> SmoothNoise:
             "Laplace noise by smooth sensitivity needs delta > 0; for delta = 0 use Student's t "
             "(smooth-student), the exponential mechanism or the global sensitivity."
         )
-    from scipy.optimize import brentq
-
     epsilon, alpha = guarantee.epsilon, guarantee.epsilon / 2
     wanted = math.log(guarantee.delta)
     # With alpha = epsilon/2, beta + alpha e^-beta <= epsilon for all beta up to here.
@@ -320,10 +319,9 @@ def tight_laplace(guarantee: Guarantee) -> SmoothNoise:
     if excess(math.log(highest)) > 0:
         # For a small beta, delta is at most e^(-epsilon / 2 beta) times constants: this is enough.
         lowest = math.log(min(epsilon / (4 * (2 - wanted)), highest / 2))
-        while excess(lowest) > 0:
-            lowest -= 1.0
-        beta = math.exp(float(brentq(excess, lowest, math.log(highest), xtol=1e-14))) * _SAFETY
-    return SmoothNoise(UnitNoise("laplace"), beta, 2 / epsilon)
+        lowest = walk(lambda log_beta: excess(log_beta) > 0, lowest, -1.0)
+        beta = math.exp(root_of(excess, lowest, math.log(highest), xtol=1e-14)) * _SAFETY
+    return SmoothNoise(Laplace(), beta, 2 / epsilon)
 
 
 def student_noise(guarantee: Guarantee, degrees: int = 3) -> SmoothNoise:
@@ -338,10 +336,9 @@ def student_noise(guarantee: Guarantee, degrees: int = 3) -> SmoothNoise:
     (0.16666666666666666, 2.309401, 3.0)
     """
     _require_positive(guarantee)
-    unit = UnitNoise("student", degrees)
-    slope = (degrees + 1) / (2 * math.sqrt(degrees))
+    unit = StudentT(degrees=degrees)
     beta = min(guarantee.epsilon / (2 * degrees), _LARGEST_BETA)
-    return SmoothNoise(unit, beta, 2 * slope / guarantee.epsilon)
+    return SmoothNoise(unit, beta, 2 * unit.steepness / guarantee.epsilon)
 
 
 def _require_positive(guarantee: Guarantee) -> None:

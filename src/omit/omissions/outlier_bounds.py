@@ -25,14 +25,13 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix
 from omit.errors import InvalidInput
-from omit.laws.inversion import invert_increasing
+from omit.laws.inversion import invert_increasing, last_increase
 
 # A mechanism at a smaller epsilon needs so much noise that nothing is left to release.
 SMALLEST_PUBLISHED_BASE = 1e-9
 
 # Elements worked on at once, so that the intermediate arrays stay in the processor's cache.
 _BLOCK = 4096
-_BISECTIONS = 34
 
 
 def mixture_epsilon(epsilon: ArrayLike, m: ArrayLike, M: ArrayLike) -> FloatArray:
@@ -104,12 +103,12 @@ def published_terms(
 
 def maximiser_l1(epsilon: ArrayLike, m: ArrayLike, M: ArrayLike) -> FloatArray:
     """Return the p in [0, 1] at which l1 of Theorem 5.4 is largest."""
-    return _last_increase(_slope_l1, *_scaled(*_checked(epsilon, m, M, inside=True)))
+    return last_increase(_slope_l1, *_scaled(*_checked(epsilon, m, M, inside=True)))
 
 
 def maximiser_l2(epsilon: ArrayLike, m: ArrayLike, M: ArrayLike) -> FloatArray:
     """Return the p in [0, 1] at which l2 of Theorem 5.4 is largest."""
-    return _last_increase(_slope_l2, *_scaled(*_checked(epsilon, m, M, inside=True)))
+    return last_increase(_slope_l2, *_scaled(*_checked(epsilon, m, M, inside=True)))
 
 
 def _checked(
@@ -164,10 +163,10 @@ def _mixture(epsilon: FloatArray, m: FloatArray, M: FloatArray) -> FloatArray:
 def _published(epsilon: FloatArray, m: FloatArray, M: FloatArray) -> FloatArray:
     t, s, m, M = _scaled(epsilon, m, M)
     spread = M - m
-    p = _last_increase(_slope_l1, t, s, m, M)
+    p = last_increase(_slope_l1, t, s, m, M)
     keep = 1 - m - p * spread
     l1 = log_mix(epsilon, keep) + p * spread / m + p * (1 - p) * spread / keep
-    p = _last_increase(_slope_l2, t, s, m, M)
+    p = last_increase(_slope_l2, t, s, m, M)
     share = (1 - p) / (2 - p)
     keep = (1 - M) + share * spread
     l2 = log_mix(epsilon, keep) + p * spread / m + share * spread / (1 - M)
@@ -189,22 +188,3 @@ def _slope_l2(
     """Return the derivative of l2 in p, divided by M - m."""
     keep = (1 - M) + (1 - p) / (2 - p) * (M - m)
     return 1 / m - (s / (t + s * keep) + 1 / (1 - M)) / (2 - p) ** 2
-
-
-def _last_increase(slope: Callable[..., FloatArray], *parameters: FloatArray) -> FloatArray:
-    """Return the p in [0, 1] up to which the slope is positive."""
-    parameters = tuple(np.broadcast_arrays(*parameters))
-    zero = np.zeros(parameters[0].shape)
-    result = np.where(slope(zero, *parameters) > 0, 1.0, 0.0)
-    inside = (result > 0) & (slope(zero + 1, *parameters) < 0)
-    if not inside.any():
-        return result
-    chosen = [array[inside] for array in parameters]
-    lower, upper = np.zeros(chosen[0].shape), np.ones(chosen[0].shape)
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (lower + upper)
-        rising = slope(middle, *chosen) > 0
-        lower = np.where(rising, middle, lower)
-        upper = np.where(rising, upper, middle)
-    result[inside] = 0.5 * (lower + upper)
-    return result

@@ -6,7 +6,6 @@ from .composition import exact_composition as exact_composition
 from .composition import worst_of_class as worst_of_class
 from .curve import PrivacyCurve as PrivacyCurve
 from .curve import StatisticalGuarantee as StatisticalGuarantee
-from .noise import DiscreteGaussian as DiscreteGaussian
 from .noise import added_noise as added_noise
 from .order import monotone_curve as monotone_curve
 from .order import order_statistic_curve as order_statistic_curve

@@ -12,10 +12,8 @@ rise with the number of known entries, and else estimated with an interval (`dra
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -24,15 +22,10 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, at_least, at_most, share_of
 from omit.errors import InvalidInput
-from omit.laws.counts import (
-    CONFIDENCE,
-    RELATIVE_ERROR,
-    expected_over_draws,
-    log_pmf,
-    one_less,
-    one_more,
-)
+from omit.laws.counts import expected_over_draws, hypergeometric_window
 from omit.laws.distribution import Distribution, checked_entries, property_probability
+from omit.laws.divergence import RELATIVE_ERROR, one_less, one_more
+from omit.laws.intervals import CONFIDENCE
 from omit.statistical.curve import PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.properties import describe
 from omit.statistical.sums import sum_curve_of_groups
@@ -134,7 +127,9 @@ def sampled_property_curve(
             f"Expected average={average!r} to be 'exact', 'threshold' or 'published'."
         )
     others = n if average == "published" else n - 1
-    counts, weights, missing = _hypergeometric(others, known, size - 1)
+    spread = (size - 1) * known / others * (1 - known / others)
+    depth = _DEPTH if spread < _WIDE else _DEPTH_OF_WIDE
+    counts, weights, missing = hypergeometric_window(others, known, size - 1, depth)
     if average == "threshold":
         low, high = _by_threshold(counts, weights, missing, size - 1, p, epsilons)
     else:
@@ -236,30 +231,6 @@ def expected_delta(
 
 def _delta(others: int, p: float, epsilon: FloatArray) -> FloatArray:
     return np.maximum(one_more(others, p, epsilon), one_less(others, p, epsilon))
-
-
-def _hypergeometric(
-    population: int, marked: int, drawn: int
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], FloatArray, float]:
-    """Return how many marked ones are drawn, their probabilities, and what is left out of them.
-
-    As a ratio of binomial probabilities, each with the digits that it has.
-    """
-    low, high = max(0, drawn - (population - marked)), min(marked, drawn)
-    if low == high:
-        return np.array([low], dtype=np.int64), np.ones(1), 0.0
-    mean = drawn * marked / population
-    # Bernstein, for draws without replacement as for those with: beyond this there is e^-depth.
-    spread = drawn * marked / population * (1 - marked / population)
-    depth = _DEPTH if spread < _WIDE else _DEPTH_OF_WIDE
-    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * spread * depth) + 1
-    first, last = max(low, math.floor(mean - reach)), min(high, math.ceil(mean + reach))
-    counts = np.arange(first, last + 1, dtype=np.int64)
-    share = Fraction(drawn, population)
-    log = log_pmf(counts, marked, share) + log_pmf(drawn - counts, population - marked, share)
-    log -= log_pmf(np.array([drawn]), population, share)
-    missing = 0.0 if first == low and last == high else 2 * math.exp(-depth)
-    return counts, np.exp(log), missing
 
 
 def _by_threshold(

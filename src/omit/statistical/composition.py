@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, share_of
 from omit.errors import InvalidInput
-from omit.laws.counts import CONFIDENCE, count_draws, draws, empirical_interval
+from omit.laws.counts import count_draws, draws
 from omit.laws.divergence import divergence_bounds
+from omit.laws.intervals import CONFIDENCE, bernstein_bounds
 from omit.statistical.composition_engine import MOST_STATES, CompositionEngine
 from omit.statistical.curve import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.score_queries import Analyst, Entries, ScoreQuery, ask
@@ -90,7 +91,7 @@ def composition_bound(
             )
         # Each interval holds with a confidence that leaves all of them together the one stated.
         bounds = [
-            empirical_interval(
+            bernstein_bounds(
                 np.array([engine.simulate(group, rng) for _ in range(runs)]), intervals=len(groups)
             )
             for group in groups

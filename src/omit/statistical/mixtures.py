@@ -16,9 +16,8 @@ from fractions import Fraction
 import numpy as np
 
 from omit._numeric import SMALLEST_POSITIVE, FloatArray
-from omit.laws.counts import one_less, one_more
 from omit.laws.distribution import Distribution
-from omit.laws.divergence import Bounds
+from omit.laws.divergence import Bounds, one_less, one_more
 from omit.statistical.sums import sum_curve_of_groups
 
 _FEW_UNITS = 8 * 2.0**-53

@@ -275,6 +275,4 @@ def _rare_cell(before: Fraction, reached: Fraction, others: int, rank: int) -> t
 
 
 def _binomial(counts: Sequence[int], trials: int, share: Fraction) -> FloatArray:
-    if share in (0, 1) or trials == 0:
-        return as_array([count == (trials if share == 1 else 0) for count in counts])
     return np.exp(log_pmf(np.array(counts, dtype=np.int64), trials, share))

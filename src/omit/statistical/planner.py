@@ -21,7 +21,8 @@ from omit._numeric import SMALLEST_POSITIVE
 from omit._text import promised, rounded_up
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
-from omit.laws.noise import gaussian_delta, gaussian_scale
+from omit.laws.inversion import last_integer
+from omit.laws.noise import Gaussian
 from omit.report.result import Field, Result, Table
 from omit.statistical.curve import NOT_DIFFERENTIAL, PrivacyCurve, StatisticalGuarantee
 from omit.statistical.partition import Partition, each_probability
@@ -325,24 +326,16 @@ def exact_dp_queries(n: int, standard_error: float, epsilon: float, delta: float
     >>> exact_dp_queries(32768, 0.021923855, 0.01, 0.030650949)
     4037
     """
-    scale = gaussian_scale(Guarantee(epsilon, delta, REPLACE), 1.0)
+    scale = Gaussian.calibrated(Guarantee(epsilon, delta, REPLACE), 1.0).scale
     count = math.floor((n * standard_error / scale) ** 2 * (1 + _EDGE))
 
     def fits(queries: int) -> bool:
-        return gaussian_delta(standard_error, math.sqrt(queries) / n, epsilon) <= delta
+        shift = math.sqrt(queries) / n
+        return Gaussian(standard_error).precise_delta(epsilon, shift) <= delta
 
     # The inverse is rounded to the safe side; the curve itself decides at the edge, which is
     # far away in single steps where the queries are very many.
-    low, high, step = count, count + 1, 1
-    while fits(high):
-        low, high, step = high, high + step, 2 * step
-    step = 1
-    while low > 0 and not fits(low):
-        low, high, step = max(low - step, 0), low, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return last_integer(fits, 0, start=count)
 
 
 def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int:
@@ -371,8 +364,4 @@ def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int
             f"Even one query on all {n:,} entries has delta = {cost(1):.4g} at epsilon = "
             f"{epsilon:g}; increase delta or add noise."
         )
-    low, high = 1, min(n, MOST_QUERIES) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if cost(middle) <= delta else (low, middle)
-    return low
+    return last_integer(lambda count: cost(count) <= delta, 1, min(n, MOST_QUERIES) + 1)

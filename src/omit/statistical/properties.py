@@ -7,7 +7,6 @@ what protects the critical entry is the uncertainty about the `n - 1 - known` ot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -17,16 +16,10 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, at_least, at_most
 from omit.errors import InvalidInput
-from omit.laws.counts import (
-    LARGEST_TRIALS,
-    LOG_ERROR,
-    RELATIVE_ERROR,
-    log_pmf,
-    one_less,
-    one_more,
-)
+from omit.laws.counts import LARGEST_TRIALS, LOG_ERROR, bernstein_reach, binomial_window
+from omit.laws.discrete import LatticeNoise
 from omit.laws.distribution import Distribution, checked_entries, property_probability
-from omit.laws.divergence import Bounds
+from omit.laws.divergence import RELATIVE_ERROR, Bounds, one_less, one_more
 from omit.laws.half_line import LogMass, half_line
 from omit.statistical.curve import (
     PrivacyCurve,
@@ -36,9 +29,7 @@ from omit.statistical.curve import (
 )
 from omit.statistical.noise import (
     AddedNoise,
-    DiscreteGaussian,
     require_continuous,
-    show_noise,
     with_noise,
 )
 from omit.statistical.sums import sum_curve_of_groups
@@ -67,7 +58,7 @@ def property_curve(
         Where to evaluate.
     known : int
         How many other entries the adversary knows, at most `n - 1`.
-    noise : Noise or DiscreteGaussian, optional
+    noise : LogConcaveNoise or LatticeNoise, optional
         Added to the number of entries with the property.
 
     Raises
@@ -89,8 +80,8 @@ def property_curve(
     others = n - 1 - known
     assumption = describe(n, p, known)
     if noise is not None:
-        assumption += f"; {show_noise(noise)}"
-    if isinstance(noise, DiscreteGaussian):
+        assumption += f"; {noise}"
+    if isinstance(noise, LatticeNoise):
         parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
         return sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
     plain = two_directions(
@@ -135,7 +126,7 @@ def grouped_property_curve(
         The group of the critical entry; the worst one if not given.
     known : int
         How many further entries the adversary knows with certainty.
-    noise : Noise or DiscreteGaussian, optional
+    noise : LogConcaveNoise or LatticeNoise, optional
         Added to the number of entries with the property.
 
     Examples
@@ -162,7 +153,7 @@ def grouped_property_curve(
     sizes = ", ".join(f"{size:,} entries with probability {p!r}" for size, p in checked)
     assumption = f"independent entries, {sizes}{_and_known(int(number))}"
     if noise is not None:
-        assumption += f"; {show_noise(noise)}"
+        assumption += f"; {noise}"
     curves = []
     for index in range(len(checked)) if critical is None else [critical]:
         parts = [
@@ -212,14 +203,10 @@ def _and_known(known: int) -> str:
 
 def _log_window(trials: int, p: float) -> FloatArray:
     """Return logarithms of the probabilities of all counts that are not lost below floats."""
-    if trials == 0:
-        return np.zeros(1)
-    half = _DEEPEST / 3 + math.sqrt((_DEEPEST / 3) ** 2 + 2 * trials * p * (1 - p) * _DEEPEST)
-    if 2 * half > _LARGEST_WINDOW:
+    half = bernstein_reach(trials * p * (1 - p), _DEEPEST)
+    if trials and 2 * half > _LARGEST_WINDOW:
         raise InvalidInput(
             f"Expected fewer than {trials + 1:,} entries for continuous noise; discrete Gaussian "
             "noise of the same scale is close to it."
         )
-    low = max(0, math.floor(trials * p - half))
-    high = min(trials, math.ceil(trials * p + half))
-    return log_pmf(np.arange(low, high + 1, dtype=np.int64), trials, p)
+    return binomial_window(trials, p, half)[1]

@@ -30,9 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 from omit import _validate
 from omit._numeric import FloatArray, as_array, share_of
 from omit.errors import InvalidInput
-from omit.laws.counts import empirical_interval, log_pmf
+from omit.laws.counts import bernstein_reach, binomial_window, log_pmf
 from omit.laws.distribution import checked_entries, property_probability
 from omit.laws.divergence import Bounds, divergence_bounds
+from omit.laws.intervals import bernstein_bounds
 from omit.statistical.background import (
     averaged_curve,
     checked_sample,
@@ -283,8 +284,8 @@ class WithReplacement(SamplingTechnique):
             if key not in known_draws:
                 known_draws[key] = repeated_delta(own, profile, p, epsilons)
             draws.append(known_draws[key])
-        low, _ = empirical_interval(np.array([least for least, _ in draws]))
-        _, high = empirical_interval(np.array([most for _, most in draws]))
+        low, _ = bernstein_bounds(np.array([least for least, _ in draws]))
+        _, high = bernstein_bounds(np.array([most for _, most in draws]))
         return estimated_curve(epsilons, low, high, text, share=drawn)
 
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
@@ -333,17 +334,12 @@ def _binomial_window(
     trials: int, p: float, depth: float | None = None
 ) -> tuple[NDArray[np.int64], FloatArray, float]:
     """Return counts, logarithms of their probabilities, and what all others have together."""
-    if trials == 0 or p == 1:
+    if p == 1:
         return np.array([trials], dtype=np.int64), np.zeros(1), 0.0
     variance = trials * p * (1 - p)
     depth = depth or (_DEPTH if variance < _WIDE else _DEPTH_OF_WIDE)
-    # Bernstein: beyond this there is e^-depth, on either side.
-    reach = depth / 3 + math.sqrt((depth / 3) ** 2 + 2 * variance * depth) + 1
-    low = max(0, math.floor(trials * p - reach))
-    high = min(trials, math.ceil(trials * p + reach))
-    counts = np.arange(low, high + 1, dtype=np.int64)
-    outside = 0.0 if low == 0 and high == trials else 2 * math.exp(-depth)
-    return counts, log_pmf(counts, trials, p), outside
+    counts, log = binomial_window(trials, p, bernstein_reach(variance, depth) + 1)
+    return counts, log, 0.0 if len(counts) == trials + 1 else 2 * math.exp(-depth)
 
 
 def _mixture(size: int, n: int, ones: NDArray[np.int64], log: FloatArray) -> Bounds:
@@ -368,17 +364,11 @@ def _binomial_laws(size: int, n: int, ones: NDArray[np.int64]) -> FloatArray:
     drawn = np.arange(size + 1, dtype=np.int64)
     if size > _MANY_DRAWS:
         shares = [Fraction(each, n) for each in ones.tolist()]
-        return np.array([_binomial_law(drawn, share) for share in shares])
+        return np.array([log_pmf(drawn, size, share) for share in shares])
     # Of fewer draws, logarithms of the binomial coefficients are small enough to keep digits.
     ways = log_pmf(drawn, size, 0.5) + size * math.log(2)
     share = (ones / n)[:, None], ((n - ones) / n)[:, None]
     return as_array(ways + xlogy(drawn, share[0]) + xlogy(size - drawn, share[1]))
-
-
-def _binomial_law(drawn: NDArray[np.int64], share: Fraction) -> FloatArray:
-    if share in (0, 1):
-        return np.where(drawn == (drawn[-1] if share else 0), 0.0, -np.inf)
-    return log_pmf(drawn, int(drawn[-1]), share)
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.laws.counts import LARGEST_TRIALS
+from omit.laws.discrete import LatticeNoise
 from omit.laws.distribution import Distribution, checked_entries, common_lattice
 from omit.laws.divergence import Bounds, divergence_bounds, largest_of_shifts
 from omit.laws.half_line import LogMass, half_line
 from omit.laws.lattice import Part
-from omit.laws.noise import Noise
+from omit.laws.noise import LogConcaveNoise
 from omit.laws.sums import SumLaw, sum_laws
 from omit.statistical.curve import (
     Pair,
@@ -39,9 +40,7 @@ from omit.statistical.curve import (
 )
 from omit.statistical.noise import (
     AddedNoise,
-    DiscreteGaussian,
     require_continuous,
-    show_noise,
     trapezoid,
     with_noise,
 )
@@ -73,7 +72,7 @@ def sum_curve(
         Where to evaluate.
     known : int
         How many other entries the adversary knows, at most `n - 1`.
-    noise : Noise or DiscreteGaussian, optional
+    noise : LogConcaveNoise or LatticeNoise, optional
         Added to the sum; the scale of discrete noise is in steps of the lattice.
 
     Examples
@@ -92,7 +91,7 @@ def sum_curve(
         f"{largest:.15g} with known probabilities, {count:,} known to the adversary"
     )
     if noise is not None:
-        assumption += f"; {show_noise(noise)}"
+        assumption += f"; {noise}"
     return sum_curve_of_groups(
         [(distribution, n - 1 - count)],
         distribution.values,
@@ -120,7 +119,7 @@ def sum_curve_of_groups(
         What the critical entry can be.
     epsilon : array
         Where to evaluate.
-    noise : Noise or DiscreteGaussian, optional
+    noise : LogConcaveNoise or LatticeNoise, optional
         Added to the sum.
     assumption : str
         What to say about the adversary.
@@ -141,13 +140,13 @@ def sum_curve_of_groups(
         Part(points, each.probabilities, count)
         for points, (each, count) in zip(lattices, unknown, strict=True)
     ]
-    if isinstance(noise, DiscreteGaussian):
+    if isinstance(noise, LatticeNoise):
         parts.append(noise.part())
     # A lattice of larger steps has gaps on the common one.
     no_gaps = all((np.diff(points) == 1).all() for points in lattices)
     bend = sum(count * each.bend for each, count in unknown) if no_gaps else math.inf
     question = _Sum(tuple(parts), bend, critical, places, step, epsilons, assumption)
-    if noise is None or isinstance(noise, DiscreteGaussian):
+    if noise is None or isinstance(noise, LatticeNoise):
         return question.curve(None)
     require_continuous(noise)
     plain = question.curve(None)
@@ -195,7 +194,7 @@ class _Sum:
         low, high = float(self.critical[0]), float(self.critical[-1])
         return (high, low), (low, high)
 
-    def curve(self, noise: Noise | None) -> PrivacyCurve:
+    def curve(self, noise: LogConcaveNoise | None) -> PrivacyCurve:
         """Return the curve with continuous noise, or without."""
         if not self.parts:
             return self._alone(noise)
@@ -208,7 +207,7 @@ class _Sum:
             lambda law: self._of_extremes(law, noise), [*tilts.tolist(), *(-tilts).tolist()]
         )
 
-    def _alone(self, noise: Noise | None) -> PrivacyCurve:
+    def _alone(self, noise: LogConcaveNoise | None) -> PrivacyCurve:
         """Return the curve where nothing is random but the noise."""
         both = np.ones(len(self.epsilon)), np.ones(len(self.epsilon))
         if noise is not None:
@@ -230,7 +229,7 @@ class _Sum:
             before = curve
         return curve
 
-    def _of_extremes(self, law: SumLaw, noise: Noise | None) -> PrivacyCurve:
+    def _of_extremes(self, law: SumLaw, noise: LogConcaveNoise | None) -> PrivacyCurve:
         """Return the curve of the extreme pair, which is the worst for log-concave sums.
 
         If logarithms are `bend` below those of a log-concave sum, other pairs are no worse than
@@ -240,7 +239,7 @@ class _Sum:
         more, less = (self._divergence(each, self.shift, noise) for each in (wide, wide.mirrored))
         return two_directions(self.epsilon, more, less, self.assumption, pairs=self.extremes)
 
-    def _divergence(self, law: SumLaw, shift: int, noise: Noise | None) -> Bounds:
+    def _divergence(self, law: SumLaw, shift: int, noise: LogConcaveNoise | None) -> Bounds:
         """Return bounds on the divergence of the sum plus `shift` from the sum."""
         if noise is None:
             low, high = divergence_bounds(*law.shifted(shift), self.epsilon)
@@ -249,7 +248,7 @@ class _Sum:
             return trapezoid(law, shift, self.step, noise, self.epsilon, every=False)
         return half_line(LogMass.of(law), shift, self.step, self.width, noise, self.epsilon)
 
-    def _of_any_pair(self, law: SumLaw, noise: Noise | None) -> PrivacyCurve:
+    def _of_any_pair(self, law: SumLaw, noise: LogConcaveNoise | None) -> PrivacyCurve:
         """Return the worst over all pairs, or a bound for all of them where they are many."""
         apart = self.places[:, None] - self.places[None, :]
         shifts = np.unique(apart[apart > 0]).tolist()
@@ -271,7 +270,7 @@ class _Sum:
                 low, high = np.maximum(low, least), np.maximum(high, most)
         return bounded_curve(self.epsilon, low, high, self.assumption, pairs=tuple(worst))
 
-    def _of_every_shift(self, law: SumLaw, noise: Noise | None) -> Bounds:
+    def _of_every_shift(self, law: SumLaw, noise: LogConcaveNoise | None) -> Bounds:
         """Return what the largest shift attains, and a bound for all of them."""
         low, _ = self._divergence(law, self.shift, noise)
         if noise is not None:

@@ -35,13 +35,12 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, panel
 from omit.accuracy.expected import base_guarantee
 from omit.accuracy.grids import GainMap, gain_map
 from omit.data.column import Column
@@ -313,7 +312,7 @@ def _excess(epsilon: float, rate: float) -> float:
     if rate == 1:
         return 0.0
     times = 1 / rate
-    nodes, weights = _legendre()
+    nodes, weights = panel(0.0, 1.0, _NODES)
     # The integrand bends at 1/t and is smooth on every octave beyond.
     edges = [0.0]
     edge = 0.5 / times
@@ -329,12 +328,6 @@ def _excess(epsilon: float, rate: float) -> float:
     # missing is (t epsilon - epsilon_n) / (t - 1).
     share = missing * (1 - rate) / epsilon
     return share * (2 - share)
-
-
-@cache
-def _legendre() -> tuple[FloatArray, FloatArray]:
-    points, weights = np.polynomial.legendre.leggauss(_NODES)
-    return as_array((points + 1) / 2), as_array(weights / 2)
 
 
 def mean_noise_ratio_as_published(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from omit.accuracy.expected import base_guarantee
 from omit.accuracy.grids import GainMap
+from omit.laws.inversion import root_of
 from omit.mechanisms.sensitivity import smooth_laplace_delta
 from omit.omissions.sampling import FixedSizeSampling
 from omit.papers.accuracy_gains.cells import (
@@ -335,11 +336,9 @@ def overdrawn_from(delta: float, largest: float = 100.0) -> float | None:
     >>> round(overdrawn_from(5e-5), 2), overdrawn_from(5e-5, largest=10.0)
     (12.89, None)
     """
-    from scipy.optimize import brentq
-
     if share_of_delta(largest, delta) <= 1:
         return None
-    return float(brentq(lambda epsilon: share_of_delta(epsilon, delta) - 1, 1e-6, largest))
+    return root_of(lambda epsilon: share_of_delta(epsilon, delta) - 1, 1e-6, largest)
 
 
 def table_verdicts(results: Results) -> tuple[Verdict, ...]:

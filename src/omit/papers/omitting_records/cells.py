@@ -26,6 +26,7 @@ from omit.data.points import Points
 from omit.data.reading import read, read_points
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import Guarantee
+from omit.laws.intervals import NORMAL
 from omit.mechanisms.base import Clustering, Mechanism, ProtectedStatistic
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
@@ -374,8 +375,8 @@ def _clustering_loss(
     difference, difference_deviation = _mean_and_error(losses - baseline.losses)
     return {
         "error": value,
-        "low": value - 2 * deviation,
-        "high": value + 2 * deviation,
+        "low": value - NORMAL * deviation,
+        "high": value + NORMAL * deviation,
         "method": "simulated",
         "base_epsilon": base.epsilon,
         "base_delta": base.delta,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from omit._text import rounded_up
 from omit.data.reading import read
+from omit.laws.intervals import NORMAL, judge_all, student_quantile
 from omit.papers.omitting_records.cells import FIGURES, PaperFigure, Subject
 from omit.papers.reproduction import Standing, Verdict
 
@@ -373,11 +374,9 @@ _CLAIMS: tuple[tuple[_Claim, tuple[int, ...]], ...] = (
 )
 
 
-SURE = 4.0
-"""A simulated difference is decided beyond so many standard deviations of a normal law: by luck, in
-either direction, in one cell of 15,800. With few runs, Student's law takes its place."""
-
-_NORMAL = 1.959963984540054
+MISSED_IN_A_CELL = 6.334248366623973e-05
+"""How often the interval of a simulated difference may miss, so that of all cells hardly any is
+judged by luck: one of 15,800, four standard deviations of a normal law."""
 
 COLUMNS = [
     "data",
@@ -408,11 +407,11 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
 
     `gain` is the error without omission less that with it, as the paper's plots show it: positive
     where leaving records out helps. `standing` is better, worse, undecided or unattainable: by the
-    intervals of exact errors, by `SURE` where something was simulated.
+    intervals of exact errors, and where something was simulated by the interval of the difference
+    that misses in `MISSED_IN_A_CELL`.
     """
     import numpy as np
     import pandas as pd
-    from scipy.special import ndtr, stdtrit
 
     table = results.copy()
     optional = ("column", "measured_on", "bounds", "exact", "difference", "difference_deviation")
@@ -432,19 +431,18 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     table["gain"] = table["without_omission"] - table["error"]
     # Half of a 95 % interval is 1.96 standard errors; an exact one has next to no width.
     deviation = np.hypot(
-        (table["high"] - table["low"]) / (2 * _NORMAL),
-        (table["plain_high"] - table["plain_low"]) / (2 * _NORMAL),
+        (table["high"] - table["low"]) / (2 * NORMAL),
+        (table["plain_high"] - table["plain_low"]) / (2 * NORMAL),
     )
     paired = table["difference"].notna()
     spread = np.where(paired, table["difference_deviation"], deviation)
-    margin = spread * stdtrit(table["runs"].astype(float) - 1, ndtr(SURE))
-    simulated = table["method"] == "simulated"
-    worse = np.where(simulated, table["gain"] < -margin, table["low"] > table["plain_high"])
-    better = np.where(simulated, table["gain"] > margin, table["high"] < table["plain_low"])
+    margin = spread * student_quantile(table["runs"].astype(float), MISSED_IN_A_CELL)
+    of_difference = judge_all(-table["gain"] - margin, -table["gain"] + margin)
+    of_errors = judge_all(table["low"], table["high"], table["plain_low"], table["plain_high"])
     table["standing"] = np.select(
-        [table["kind"] == "none", table["error"].isna(), worse, better],
-        ["baseline", "unattainable", "worse", "better"],
-        "undecided",
+        [table["kind"] == "none", table["error"].isna(), table["method"] == "simulated"],
+        ["baseline", "unattainable", of_difference],
+        of_errors,
     )
     return table
 
