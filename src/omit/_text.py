@@ -1,15 +1,15 @@
-"""Numbers for people. A promise is rounded up where it is shown, what is surely lost down.
+"""Text for people: numbers, quantities, durations, lists of names, and what an extra is for.
 
-Every epsilon and delta that is shown goes through here. What a release promises (`promised`) is
+Every epsilon and delta that is shown goes through here. What a guarantee promises (`promised`) is
 never shown smaller than it is, and what a mechanism may use to keep a promise (`usable`) never
 larger: whoever takes the digits for the number stays on the private side. Programs get all digits.
-
-Helping a person who mistyped a name.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
+import math
 from collections.abc import Iterable
 from decimal import (
     ROUND_CEILING,
@@ -20,6 +20,9 @@ from decimal import (
     Context,
     Decimal,
 )
+from types import ModuleType
+
+from omit.errors import InvalidInput
 
 
 def promised(number: float) -> str:
@@ -62,9 +65,9 @@ def show_number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
 
 
 def fixed_down(number: float, decimals: int = 4) -> str:
-    """Return a number that is never more, with so many decimals, for the columns of a table.
+    """Return a number that is never more, with this many decimals, for the columns of a table.
 
-    Small numbers get so many digits instead, and large ones a power of ten.
+    Small numbers get as many digits instead, and large ones a power of ten.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def fixed_down(number: float, decimals: int = 4) -> str:
 
 
 def rounded_up(number: float, digits: int = 4) -> str:
-    """Return a number, such as a promised delta, with so many digits that is never less.
+    """Return a number, such as a promised delta, with this many digits that is never less.
 
     Examples
     --------
@@ -105,6 +108,103 @@ def _rounded(number: float, digits: int, rounding: str) -> str:
     text = f"{float(rounded):.{digits}g}"
     # The tiniest numbers have fewer digits than are asked for, and would be rounded again.
     return text if Decimal(text) == rounded else f"{rounded.normalize():g}"
+
+
+def show_quantity(value: float, unit: str) -> str:
+    """Return a measured quantity to four digits, with its unit if that is per cent.
+
+    Examples
+    --------
+    >>> show_quantity(0.123456, "%"), show_quantity(12345.6, "squared units")
+    ('0.1235 %', '1.235e+04')
+    """
+    return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
+
+
+def show_ratio(ratio: float | None, exact: bool = True) -> str:
+    """Return a ratio to three digits, or to as many as tell it from 1.
+
+    Without powers of ten where a person can read it; nothing if there is no ratio.
+
+    Examples
+    --------
+    >>> show_ratio(0.12345), show_ratio(12345.6), show_ratio(1.00001), show_ratio(None)
+    ('0.123', '12,300', '1.00001', '')
+    >>> show_ratio(1.00001, exact=False)
+    '1.0000'
+    """
+    if ratio is None:
+        return ""
+    rounded = float(f"{ratio:.3g}")
+    if rounded == 1 and ratio != 1:
+        return f"{ratio:.8g}" if exact else f"{ratio:.4f}"
+    return f"{rounded:,.0f}" if 100 <= rounded < 1e7 else f"{rounded:g}"
+
+
+def short_ratio(ratio: float) -> str:
+    """Return a ratio in few characters, for a cell of a picture.
+
+    Examples
+    --------
+    >>> short_ratio(0.0345), short_ratio(1.0312), short_ratio(12345.0)
+    ('.035', '1.03', '1e4')
+    >>> short_ratio(0.0), short_ratio(0.968), short_ratio(float("inf"))
+    ('0', '.968', '∞')
+    """
+    if ratio in (0, math.inf):
+        return "0" if ratio == 0 else "∞"
+    if ratio >= 999.5 or ratio < 0.001:
+        mantissa, _, exponent = f"{ratio:.0e}".partition("e")
+        return f"{mantissa}e{int(exponent)}"
+    if ratio < 1:
+        # Close to 1, one digit more tells gains from losses.
+        return f"{ratio:.{3 if ratio > 0.5 else 2}g}".lstrip("0")
+    return f"{ratio:.0f}" if ratio >= 99.5 else f"{ratio:.3g}"
+
+
+def short_gain(gain: float) -> str:
+    """Return a difference of two errors in few characters, for a cell of a picture.
+
+    Examples
+    --------
+    >>> short_gain(-0.0213), short_gain(-87.93), short_gain(0.0), short_gain(-1e-9)
+    ('-.021', '-88', '0', '-0')
+    """
+    if gain == 0:
+        return "0"
+    if abs(gain) >= 9.95:
+        return f"{gain:.0f}"
+    digits = 1 if abs(gain) >= 0.995 else 2 if abs(gain) >= 0.0995 else 3
+    text = f"{gain:.{digits}f}"
+    if float(text) == 0:
+        return "-0" if gain < 0 else "+0"
+    return text.replace("0.", ".", 1) if abs(gain) < 1 else text
+
+
+def show_duration(seconds: float) -> str:
+    """Return how long something took.
+
+    Examples
+    --------
+    >>> show_duration(3.21), show_duration(200.4)
+    ('3.2 s', '3 min 20 s')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+
+
+def show_estimate(seconds: float) -> str:
+    """Return how long something may take, as exactly as an estimate deserves.
+
+    Examples
+    --------
+    >>> show_estimate(40), show_estimate(400), show_estimate(40000)
+    ('less than a minute', 'about 7 min', 'about 11 h')
+    """
+    if seconds < 60:
+        return "less than a minute"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min" if minutes < 120 else f"about {minutes / 60:.0f} h"
 
 
 _SHOWN = 20
@@ -140,3 +240,51 @@ def listed(names: Iterable[str]) -> str:
     names = list(names)
     rest = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(repr(name) for name in names[:_SHOWN]) + rest
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that names the closest known name, or nothing if none is close.
+
+    Examples
+    --------
+    >>> did_you_mean("poison", ["poisson", "fixed-size"]), did_you_mean("x", ["poisson"])
+    (' Did you mean poisson?', '')
+    """
+    near = difflib.get_close_matches(name[:_LONGEST], list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def import_extra(module: str, extra: str, what: str) -> ModuleType:
+    """Return a module that only an extra of the package installs.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+    extra : str
+        The extra that installs it.
+    what : str
+        What needs it, to begin the sentence.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not installed; the sentence says how to install it.
+
+    Examples
+    --------
+    >>> import_extra("math", "learn", "Classification").__name__
+    'math'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise InvalidInput(
+            f"{what} needs {_PACKAGES.get(package, package)}; install it with the extra: "
+            f"pip install 'omit[{extra}]'."
+        ) from error
+
+
+# Packages that are imported by another name than they are known by.
+_PACKAGES = {"sklearn": "scikit-learn", "distributed": "dask[distributed]"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -25,8 +26,9 @@ from omit import (
 )
 from omit.exact.characteristic import PowerSums, log_characteristic, log_characteristic_by_series
 from omit.exact.mean import MeanError, mean_error
+from omit.exact.mean_setting import NoExactMean
 from omit.exact.noisy_quotient import NoisyQuotient
-from omit.laws.noise import Laplace, noise_named
+from omit.laws.noise import Laplace, NoNoise, noise_named
 from omit.mechanisms import KnownSizeMean
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import MeanByEnumeration
@@ -652,3 +654,16 @@ def test_many_values_of_which_hardly_any_is_kept_have_an_error(rate: float) -> N
     )
     assert found.expected == pytest.approx(expected, abs=found.precision + 1e-12)
     assert found.precision < 1e-9 * found.expected
+
+
+def test_without_noise_the_mean_of_few_records_is_exact_and_that_of_many_refused() -> None:
+    values, keep = np.array([10.0, 20.0, 60.0]), np.full(3, 0.5)
+    bare = NoisyQuotient(NoNoise(), NoNoise(), (0.0, 100.0))
+    found = mean_error(values, np.array([1, 2, 1]), keep, bare, 27.5)
+    records = np.array([10.0, 20.0, 20.0, 60.0])
+    kept = np.array(list(itertools.product([0, 1], repeat=4)))
+    answers = kept @ records / np.maximum(kept.sum(axis=1), 1)
+    assert found.expected == pytest.approx(float(np.abs(answers - 27.5).mean()), rel=1e-12)
+    many = np.sort(np.random.default_rng(1).random(3000)) * 100
+    with pytest.raises(NoExactMean, match="no noise to smooth"):
+        mean_error(many, np.full(3000, 5), np.full(3000, 0.5), bare, 50.0, quick=True)

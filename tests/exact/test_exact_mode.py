@@ -28,7 +28,7 @@ from omit import (
     read,
 )
 from omit.exact.mode import wrong_mode_probability
-from omit.laws.noise import Gaussian, Noise, noise_named
+from omit.laws.noise import Gaussian, Noise, NoNoise, noise_named
 from omit.mechanisms.mode import KINDS, Kind
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import wrong_mode
@@ -468,3 +468,10 @@ def test_what_omission_costs_is_said_apart_from_what_noise_costs() -> None:
     assert error.parts.noise == pytest.approx(by_noise, abs=1e-10)
     assert error.parts.omission == pytest.approx(np.triu(joint, 1).sum() + np.trace(joint) / 2)
     assert error.parts.bias is None
+
+
+def test_without_noise_only_ties_are_left_to_chance() -> None:
+    counts, right = np.array([3, 3, 1]), np.array([True, False, False])
+    assert wrong_mode_probability(counts, np.ones(3), NoNoise(), right)[0] == pytest.approx(0.5)
+    alone = np.array([3, 2, 1])
+    assert wrong_mode_probability(alone, np.ones(3), NoNoise(), right)[0] == pytest.approx(0.0)

@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate, special
 
 from omit.exact.noisy_quotient import NoisyQuotient, _scaled_e1, _scaled_ei
-from omit.laws.noise import Laplace, noise_named
+from omit.laws.noise import Laplace, NoNoise, noise_named
 
 Symmetric = Literal["laplace", "gaussian"]
 each_noise = pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -178,3 +178,14 @@ def test_distances_keep_their_digits_however_much_cancels(
     sure = 1e-14 * (abs(s) / n + abs(truth) + quotient.total.scale / n)
     got = float(quotient.distances(s, n, truth, fine))
     assert got == pytest.approx(expected, abs=min(sure, 1e-12 * expected + 1e-14 * abs(truth)))
+
+
+def test_without_noise_the_quotient_is_the_mean_within_the_bounds() -> None:
+    bare = NoisyQuotient(NoNoise(), NoNoise(), (0.0, 50.0))
+    sums, sizes = np.array([4000.0, 10.0, 900.0]), np.array([100.0, 0.0, 10.0])
+    assert bare.draw(sums, sizes, np.random.default_rng(0)).tolist() == [40.0, 10.0, 50.0]
+    assert bare.distances(sums, sizes, 41.0).tolist() == [1.0, 31.0, 9.0]
+    assert bare.above(sums, sizes, 40.0).tolist() == [0.0, 0.0, 1.0]
+    # It is the limit of ever narrower noise.
+    narrow = NoisyQuotient(Laplace(1e-9), Laplace(1e-9), (0.0, 50.0))
+    np.testing.assert_allclose(narrow.distances(sums, sizes, 41.0), [1.0, 31.0, 9.0], rtol=1e-8)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from omit._text import fixed_down, usable
+from omit._text import fixed_down, show_quantity, show_ratio, usable
 from omit.accuracy.expected import needs_no_noise
 from omit.accuracy.sampled_from import parity_notes, sampled_from_notes
 from omit.accuracy.simulated_points import MeasuredOn
@@ -359,7 +359,7 @@ def table_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
             (
                 name,
                 _epsilon(row.base),
-                _quantity(row.error.value, row.error.unit),
+                show_quantity(row.error.value, row.error.unit),
                 interval(row.error),
                 *differences,
                 shown_ratio(row),
@@ -373,16 +373,12 @@ def interval(error: Error) -> str:
     """Return the interval of a simulated error, or how exact an exact one is."""
     if error.method == "exact":
         return "exact"
-    return f"{_quantity(error.low, error.unit)} to {_quantity(error.high, error.unit)}"
+    return f"{show_quantity(error.low, error.unit)} to {show_quantity(error.high, error.unit)}"
 
 
 def shown_ratio(row: Row) -> str:
     """Return the ratio of a row to three digits, or to as many as tell it from 1."""
-    return _factor(row.ratio, row.error is not None and row.error.method == "exact")
-
-
-def _quantity(value: float, unit: str) -> str:
-    return f"{value:.4g} %" if unit == "%" else f"{value:.4g}"
+    return show_ratio(row.ratio, row.error is not None and row.error.method == "exact")
 
 
 def _epsilon(base: Guarantee) -> str:
@@ -390,16 +386,6 @@ def _epsilon(base: Guarantee) -> str:
         return "no noise"
     # It is what the mechanism may use: the next larger number would break the promise.
     return fixed_down(base.epsilon)
-
-
-def _factor(ratio: float | None, exact: bool = True) -> str:
-    """Return a ratio to three digits, without powers of ten where a person can read it."""
-    if ratio is None:
-        return ""
-    rounded = float(f"{ratio:.3g}")
-    if rounded == 1 and ratio != 1:
-        return f"{ratio:.8g}" if exact else f"{ratio:.4f}"
-    return f"{rounded:,.0f}" if 100 <= rounded < 1e7 else f"{rounded:g}"
 
 
 def _difference(difference: Interval | None) -> str:

@@ -5,13 +5,12 @@ Pictures of gain and loss by sampling.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from omit._numeric import FloatArray, error_ratios
-from omit._text import promised
+from omit._text import promised, short_ratio
 from omit.accuracy.grids import GainMap, Landscape
 from omit.omissions.outlier_bounds import mixture_epsilon
 
@@ -101,7 +100,7 @@ def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatA
     for j, m in enumerate(points):
         for k, M in enumerate(points):
             if np.isfinite(ratio[j, k]):
-                text = _short(float(ratio[j, k]), landscape.simulated == landscape.size)
+                text = short_ratio(float(ratio[j, k]))
                 axes.text(m, M, text, ha="center", va="center", fontsize=8)
     fine = np.linspace(*extent[:2], 200)
     m, M = np.meshgrid(fine, fine)
@@ -113,14 +112,6 @@ def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatA
     axes.set_xlabel("m, smallest probability of deletion")
     axes.set_ylabel("M, largest probability of deletion")
     axes.set(xlim=extent[:2], ylim=extent[2:])
-
-
-def _short(ratio: float, near_one: bool = False) -> str:
-    if near_one and 0.5 < ratio < 2:
-        return f"{ratio:.3f}"
-    if ratio >= 1000:
-        return f"{ratio:.0e}".replace("e+0", "e")
-    return f"{ratio:.0f}" if ratio >= 99.5 else f"{ratio:.2g}"
 
 
 def gain_figure(found: GainMap) -> Figure:
@@ -174,23 +165,3 @@ def draw_gains(axes: Axes, found: GainMap) -> None:
 
 def _rate(found: GainMap, size: int) -> str:
     return f"{100 * size / found.column.size:.2g}"
-
-
-def short_ratio(ratio: float) -> str:
-    """Return a ratio in few characters.
-
-    Examples
-    --------
-    >>> short_ratio(0.0345), short_ratio(1.0312), short_ratio(12345.0)
-    ('.035', '1.03', '1e4')
-    >>> short_ratio(0.0), short_ratio(float("inf"))
-    ('0', '∞')
-    """
-    if ratio in (0, math.inf):
-        return "0" if ratio == 0 else "∞"
-    if ratio >= 999.5 or ratio < 0.001:
-        mantissa, _, exponent = f"{ratio:.0e}".partition("e")
-        return f"{mantissa}e{int(exponent)}"
-    if ratio < 1:
-        return f"{ratio:.2g}".lstrip("0")
-    return f"{ratio:.0f}" if ratio >= 99.5 else f"{ratio:.3g}"

@@ -71,9 +71,8 @@ def time_left(seconds: float | None) -> str:
     >>> time_left(40), time_left(400), time_left(40000), time_left(None)
     (', less than a minute left', ', about 7 min left', ', about 11 h left', '')
     """
+    from omit._text import show_estimate
+
     if seconds is None:
         return ""
-    if seconds < 60:
-        return ", less than a minute left"
-    minutes = round(seconds / 60)
-    return f", about {minutes} min left" if minutes < 120 else f", about {minutes / 60:.0f} h left"
+    return f", {show_estimate(seconds)} left"

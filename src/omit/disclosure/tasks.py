@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
+from omit._text import import_extra
 from omit.disclosure.attributes import Attribute, chosen
 from omit.disclosure.protection import (
     CellErrors,
@@ -48,13 +49,7 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
     >>> round(logistic_accuracy(table, table.flat, "income"), 2)
     78.62
     """
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError as error:  # pragma: no cover
-        raise InvalidInput(
-            "Classification needs scikit-learn: pip install 'omit[learn]'."
-        ) from error
-
+    regression = import_extra("sklearn.linear_model", "learn", "Classification")
     _validate.instance("table", table, CountTable, "made by tabulate")
     (place,) = chosen(table.attributes, [target], "target")
     if len(table.attributes[place]) != 2:
@@ -69,7 +64,7 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
     if len(shown) < 2:  # the release knows one category only, or none
         guess = shown[0] if len(shown) else 0
         return float(100 * truth[labels == guess].sum() / truth.sum())
-    model = LogisticRegression(max_iter=1000)
+    model = regression.LogisticRegression(max_iter=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit that stops early is still a fit
         model.fit(features[used], labels[used], sample_weight=weights[used])

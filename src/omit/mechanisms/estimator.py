@@ -17,19 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array
+from omit._text import import_extra
 from omit.data.points import ColumnBounds, Points
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.kmeans import Budget, DPLloyd, Start
 
-try:
-    from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
-    from sklearn.metrics import pairwise_distances, pairwise_distances_argmin_min
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise InvalidInput(
-        "PrivateKMeans needs scikit-learn; install it with the extra: pip install 'omit[learn]'."
-    ) from error
+import_extra("sklearn", "learn", "PrivateKMeans")
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin  # noqa: E402
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin_min  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
 
 class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn

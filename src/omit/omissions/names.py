@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from omit._text import did_you_mean
 from omit.errors import InvalidInput, Refused
 from omit.omissions.base import Omission
 from omit.omissions.deterministic import (
@@ -143,8 +143,7 @@ def omission(name: str, **parameters: Any) -> Omission:
     if name in REFUSED:
         raise Refused(f"{REFUSED[name]} Use poisson or fixed-size sampling instead.")
     if name not in OMISSIONS:
-        near = difflib.get_close_matches(name, [*OMISSIONS, *REFUSED], n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(name, [*OMISSIONS, *REFUSED])
         raise InvalidInput(
             f"Expected omission={name!r} to be one of: {', '.join(OMISSIONS)}.{hint}"
         )

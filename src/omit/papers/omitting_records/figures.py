@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
-from omit._text import promised, rounded_up
+from omit._text import promised, rounded_up, short_gain, show_duration
 from omit.omissions.outlier_bounds import mixture_epsilon, published_epsilon
 from omit.papers.omitting_records.cells import EPSILONS, PROBABILITIES, PaperFigure, Subject
 from omit.papers.omitting_records.claims import judged, of_figure, of_subject, survival, verdicts
@@ -162,7 +162,7 @@ def _draw_gains(axes: Axes, gains: FloatArray, sure: NDArray[np.bool_], largest:
     for i, m in enumerate(PROBABILITIES):
         for j, M in enumerate(PROBABILITIES):
             if np.isfinite(gains[i, j]):
-                shade, text = ("black" if sure[i, j] else "0.55"), short(gains[i, j])
+                shade, text = ("black" if sure[i, j] else "0.55"), short_gain(gains[i, j])
                 if not sure[i, j] and text in ("+0", "-0"):
                     text = "0"
                 axes.text(m, M, text, ha="center", va="center", fontsize=7, zorder=4, color=shade)
@@ -178,25 +178,6 @@ def _draw_unchanged(axes: Axes, epsilon: float, bound: str) -> None:
     values = np.ma.masked_where(m > M, known(epsilon, np.minimum(m, M), np.maximum(m, M)))
     if values.min() < epsilon < values.max():
         axes.contour(m, M, values, levels=[epsilon], colors="#6baed6", linewidths=2)
-
-
-def short(gain: float) -> str:
-    """Return a gain in few digits.
-
-    Examples
-    --------
-    >>> short(-0.0213), short(-87.93), short(0.0), short(-1e-9)
-    ('-.021', '-88', '0', '-0')
-    """
-    if gain == 0:
-        return "0"
-    if abs(gain) >= 9.95:
-        return f"{gain:.0f}"
-    digits = 1 if abs(gain) >= 0.995 else 2 if abs(gain) >= 0.0995 else 3
-    text = f"{gain:.{digits}f}"
-    if float(text) == 0:
-        return "-0" if gain < 0 else "+0"
-    return text.replace("0.", ".", 1) if abs(gain) < 1 else text
 
 
 _GRID = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -269,13 +250,13 @@ def timing_notes(
         return ()
     statistic = timings["mechanism"].str.split(",").str[0]
     split = timings.groupby(statistic)["seconds"].sum().sort_values(ascending=False)
-    parts = ", ".join(f"{name} {_duration(seconds)}" for name, seconds in split.items())
+    parts = ", ".join(f"{name} {show_duration(seconds)}" for name, seconds in split.items())
     computed = sum(cells for _, cells in runs)
     several = "" if len(runs) == 1 else f" in {len(runs)} runs"
     said = (
         [
-            f"{computed:,} cells computed in {_duration(sum(each for each, _ in runs))} of wall "
-            f"time{several} ({where})"
+            f"{computed:,} cells computed in {show_duration(sum(each for each, _ in runs))} of "
+            f"wall time{several} ({where})"
         ]
         if runs
         else []
@@ -357,8 +338,3 @@ def _subject(figure: PaperFigure) -> str:
     names = "; ".join(f"{place} ({'; '.join(of)})" for place, of in by_place.items())
     less = "" if figure.noise_reduction else ", without noise reduction"
     return f"{what}{less}: {names}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
