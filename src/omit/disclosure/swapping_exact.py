@@ -13,10 +13,9 @@ Where donors must have other quasi-identifiers the second point fails, and all p
 quasi-identifiers are enumerated. All data sets are enumerated, also those with more records in a
 cell than are declared possible: if not all records fit into one cell, delta is an upper bound.
 
-Compiled loops over pairs of profiles: combinations of the attributes that are not swapped.
-
-A profile stands for all records that share it, so the loops are over different profiles and never
-over pairs of records, and no matrix of pairs is ever held.
+The compiled loops at the end run over pairs of profiles, combinations of the attributes that are
+not swapped. A profile stands for all records that share it, so no matrix of pairs of records is
+ever held.
 """
 
 from __future__ import annotations

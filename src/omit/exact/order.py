@@ -1,29 +1,23 @@
-"""Which records make a quantile, and how far each other value is from them.
+"""Quantiles of value counts: which records make them, how sensitive they are, and of samples.
 
 A quantile here is the mean of the records of two neighbouring ranks, `low` and `high`: the same
 rank twice, except for the median of an even number of records, which is the mean of the middle two.
 The `q`-quantile of `n` records otherwise is the record of rank `ceil(q n)`, the smallest value with
-at least a share of `q` of the records up to it.
+at least a share of `q` of the records up to it. Equal records are looked at only once, so all of it
+works on value counts.
 
-Sensitivities look at the sorted records to both sides of these ranks. Equal records need to be
-looked at only once, so all of it works on value counts.
-
-Local sensitivities of a quantile at every distance, from differences of sorted records.
-
+*Local sensitivities* come from differences of sorted records around these ranks (`outward`).
 Exchange `m` records, then one more: that one can move the quantile by as much as two sorted records
 differ that are `m + 1` ranks apart, with the quantile's rank at or between theirs (one rank more
-where two records are averaged, and half as much). With gaps `g` and `h` in rank to the two sides
-of the quantile that is `m = g + h - 1`, and nothing moves a quantile further (Nissim, Raskhodnikova
+where two records are averaged, and half as much). With gaps `g` and `h` in rank to the two sides of
+the quantile that is `m = g + h - 1`, and nothing moves a quantile further (Nissim, Raskhodnikova
 and Smith 2007, Section 3.1; the documentation, "Medians and means from samples", has the proof).
 
-Each function takes what `order.outward` returns.
-
-The quantile of a sample without replacement: its distribution, exactly.
-
-The record of rank `k` in a sample of `n` out of `N` is the record of rank `r` in the population
-with probability `C(r-1, k-1) C(N-r, n-k) / C(N, n)`: of those below it `k - 1` are drawn, of those
-above `n - k`. Nothing has to be simulated. For the median of an even sample, the next record drawn
-follows step by step: it is the next in the population with probability `(n-k)/(N-r)`.
+*The quantile of a sample* without replacement has a distribution that is known exactly. The record
+of rank `k` in a sample of `n` out of `N` is the record of rank `r` in the population with
+probability `C(r-1, k-1) C(N-r, n-k) / C(N, n)`: of those below it `k - 1` are drawn, of those above
+`n - k`. For the median of an even sample, the next record drawn follows step by step: it is the
+next in the population with probability `(n-k)/(N-r)`.
 """
 
 from __future__ import annotations

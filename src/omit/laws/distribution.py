@@ -1,11 +1,12 @@
-"""What is known about one entry of the database: a distribution over finitely many numbers.
+"""Distributions over finitely many numbers on a lattice, and the lattice that values lie on.
 
-The values lie on a lattice, `lower + step * (0, 1, 2, ...)`, because sums are computed on it.
-Values are moved to it within rounding only, as 0.1, 0.2, 0.3 have to be: moved any further,
-different sums would become one, and hide more than they do. Other values are binned first; what is
-published is then the sum of the binned values.
+What is known about one entry of a database lies on a lattice, `lower + step * (0, 1, 2, ...)`,
+because sums are computed on it. Values are moved to it within rounding only, as 0.1, 0.2, 0.3 have
+to be: moved any further, different sums would become one, and hide more than they do. Other values
+are binned first; what is published is then the sum of the binned values (`common_lattice`).
 
-The lattice that the values of a column lie on.
+The values of a column are decimal numbers as people write them, of which floats are the nearest
+(`lattice_step`).
 """
 
 from __future__ import annotations
