@@ -28,6 +28,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
+from omit._text import import_extra
 from omit._validate import shown
 from omit.errors import InvalidInput
 from omit.study.batch import (
@@ -402,13 +403,7 @@ def _require_same_environment(client: Any, address: str) -> None:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise InvalidInput(
-            "A Dask cluster needs the extra 'cluster': pip install 'omit[cluster]'."
-        ) from error
-    return distributed
+    return import_extra("distributed", "cluster", "A Dask cluster")
 
 
 @contextmanager
