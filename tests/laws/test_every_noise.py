@@ -34,7 +34,9 @@ CONTINUOUS: list[tuple[Noise, Any]] = [
     (StudentT(1.7, degrees=4), stats.t(4, scale=1.7)),
 ]
 DISCRETE: list[Noise] = [Geometric(1.7), DiscreteGaussian(1.7)]
-each_continuous = pytest.mark.parametrize(("noise", "frozen"), CONTINUOUS, ids=repr)
+each_continuous = pytest.mark.parametrize(
+    ("noise", "frozen"), CONTINUOUS, ids=[repr(noise) for noise, _ in CONTINUOUS]
+)
 each_discrete = pytest.mark.parametrize("noise", DISCRETE, ids=repr)
 each_law = pytest.mark.parametrize("noise", [noise for noise, _ in CONTINUOUS] + DISCRETE, ids=repr)
 
