@@ -50,6 +50,7 @@ COMMANDS = [
     ("The others", "partition answer adult --column age --query mean --seed 1"),
     ("The others", "verify mixture --cases 1"),
     ("The others", "verify theorem-5.4 --step 0.5 --epsilon 1"),
+    ("The others", "reproduce statistical-privacy --table 2 --where process"),
 ]
 
 
@@ -66,8 +67,13 @@ def _keys(content: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(("section", "words"), COMMANDS, ids=[words for _, words in COMMANDS])
 def test_every_key_is_documented(
-    omit_command: Callable[[str], Run], section: str, words: str
+    omit_command: Callable[[str], Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    section: str,
+    words: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     run = omit_command(f"{words} --json")
     assert run.code == 0, run.err
     content = json.loads(run.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))

@@ -183,9 +183,10 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
 
 @pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
 def test_the_paper_is_reproduced_with_verdicts(omit_command: Omit, tmp_path: Path) -> None:
-    run = omit_command(f"reproduce disclosure-control --runs 3 --output {tmp_path}")
+    folders = f"--output {tmp_path} --store {tmp_path / 'study'}"
+    run = omit_command(f"reproduce disclosure-control --runs 3 --where process {folders}")
     assert run.code == 0, run.err
-    assert "does not hold  Theorem 3" in run.out
+    assert "fails          Theorem 3" in run.out
     written = {path.name for path in tmp_path.iterdir()}
     assert {"index.html", "table-1.csv", "figure-2.svg", "figure-5.svg"} <= written
     (tmp_path / "file").write_text("")

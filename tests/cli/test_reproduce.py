@@ -1,4 +1,4 @@
-"""`omit reproduce omitting-records`."""
+"""`omit reproduce`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from omit.papers import reproduce
 from tests.conftest import Run
 
 
@@ -38,34 +39,54 @@ def test_a_figure_gets_its_picture_its_numbers_and_a_page(
         "figure-02.csv",
     } <= made
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert "wall time" in page
+    assert "48 cells" in page
     assert "Section 3.2" in page
     again = omit_command(f"{words} --json")
     content = json.loads(again.out)
-    assert content["cells"] == 4 * 4 * 3
+    assert content["command"] == "reproduce"
+    assert content["parameters"]["figure"] == [10, 2]
+    assert content["result"]["cells"] == 4 * 4 * 3
     # What was computed before is still what took the time.
-    assert f"{content['seconds']:.1f} s of wall time" in page
-    assert any("Adult age" in each["claim"] for each in content["verdicts"])
-    # Figure 1 has the mode of age too, whose time belongs to the run above.
-    folders = f"--output {tmp_path / 'one'} --store {tmp_path / 'study'}"
-    more = omit_command(f"reproduce omitting-records --figure 1 --runs 5 {folders}")
-    assert more.code == 0, more.err
-    page = (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
-    assert "24 cells computed in" in page
-    assert "; 12 cells were there from runs of other figures" in page
-
-
-@pytest.mark.usefixtures("few_rates")
-def test_the_wall_time_of_a_resumed_reproduction_is_that_of_the_runs_that_computed(
-    omit_command: Callable[[str], Run], tmp_path: Path
-) -> None:
-    words = (
-        f"reproduce omitting-records --figure 10 --output {tmp_path / 'out'} "
-        f"--store {tmp_path / 'study'} --json"
+    assert content["result"]["seconds"] > 0
+    assert any("Adult age" in each["claim"] for each in content["result"]["claims"])
+    # Figure 1 has the mode of age too, whose cells are there from the run above.
+    seen: list[tuple[int, int]] = []
+    reproduce(
+        "omitting-records",
+        figures=[4, 10],
+        store=tmp_path / "study",
+        where="process",
+        progress=lambda now: seen.append((now.stored_before, now.total)),
     )
-    first, again = omit_command(words), omit_command(words)
-    assert (again.code, again.err) == (0, "")
-    assert json.loads(again.out)["seconds"] == json.loads(first.out)["seconds"] > 0
+    assert seen[0] == (48, 48 + 2 * 4 * 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("statistical-privacy --runs 5", "Nothing in statistical-privacy is simulated"),
+        ("statistical-privacy --epsilon 1", "omit partition plan computes others"),
+        ("statistical-privacy --data adult --column age", "omit partition answers"),
+        ("statistical-privacy --table 3", "which has 1 to 2"),
+        ("disclosure-control --data adult --column age", "omit disclose asks the same"),
+        ("disclosure-control --simulated", "side by side already"),
+        ("accuracy-gains --runs 10 --epsilon 0", "above 0"),
+        ("accuracy-gains --column age", "--data with --column"),
+        ("accuracy-gain", "the nearest is 'accuracy-gains'"),
+    ],
+)
+def test_what_makes_no_sense_for_a_paper_is_refused_in_one_sentence(
+    omit_command: Callable[[str], Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = omit_command(f"reproduce {words}")
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert message in run.err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -76,9 +97,9 @@ def test_the_wall_time_of_a_resumed_reproduction_is_that_of_the_runs_that_comput
         ("--figure 4 --runs 0", "at least 1"),
         ("--figure 4 --runs 1000000000", "at most 10,000,000"),
         (f"--figure 4 --runs {'9' * 5000}", "whole number or paper"),
-        ("--figure 4 --cluster tls://127.0.0.1:1", "needs certificates"),
+        ("--figure 4 --where tls://127.0.0.1:1", "needs certificates"),
         ("--figure 4 --runs=--5", "whole number or paper"),
-        ("--figure 4 --cluster nowhere", "process, cores"),
+        ("--figure 4 --where nowhere", "process, cores"),
     ],
 )
 def test_mistakes_are_one_sentence(

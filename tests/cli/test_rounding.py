@@ -230,9 +230,9 @@ def test_verify_finds_at_most_what_it_says() -> None:
     both = _both("verify theorem-5.4 --step 0.25 --epsilon 0.37 --epsilon 2")
     assert both is not None
     text, content = both
-    shown = [float(each) for each in re.findall(r"at most +(\S+) (?:above|below)", text)]
+    shown = [float(each) for each in re.findall(r"(?:over the claim|below it) +(\S+)", text)]
     found = [
-        content[part][side]
+        content["result"][part][side]
         for part in ("removing", "adding", "superfluous")
         for side in ("above", "below")
     ]

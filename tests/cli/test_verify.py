@@ -19,7 +19,9 @@ def test_theorem_5_4_is_verified_on_a_coarse_grid(omit_command: Omit) -> None:
     shown = omit_command(words)
     assert shown.code == 0
     assert "12 of 12 cells" in shown.out
-    content = json.loads(omit_command(f"{words} --json").out)
+    printed = json.loads(omit_command(f"{words} --json").out)
+    assert printed["command"] == "verify theorem-5.4"
+    content = printed["result"]
     assert content["holds"] is True
     assert content["removing"]["above"] < 1e-9
 

@@ -11,39 +11,50 @@ import pandas as pd
 import pytest
 
 from omit.accuracy.grids import GainMap
+from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.sensitivity import published_laplace
+from omit.papers import Reproduction, reproduce
 from omit.papers.accuracy_gains.cells import (
     ACCEPTED_RATIOS,
+    BIMODAL,
+    BOUNDS_VARIANTS,
     DELTA,
     LINE_EPSILONS,
-    PAPER,
+    LOGNORMAL,
     PUBLISHED_RATIOS,
-    Results,
-    compute,
-    steps,
+    Line,
+    gain_map_of,
+    sampled_medians,
+    sensitivity_of,
 )
 from omit.papers.accuracy_gains.claims import (
+    TIGHT,
     all_gain,
+    every_sample_gains,
     exactly_up_to,
-    figure_verdicts,
     gaining,
     no_gains,
+    noise_formula,
+    none_gains,
     overdrawn_from,
     share_of_delta,
     show_gains,
-    table_verdicts,
+    variance_decides,
 )
-from omit.papers.accuracy_gains.page import exhibits, notes
-from omit.papers.reproduction import write_reproduction
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    counted: list[int] = []
-    found = compute(60, lambda: counted.append(1))
-    assert len(counted) == steps()
-    return found
+def results() -> Reproduction:
+    return reproduce("accuracy-gains", runs=60, where="process")
+
+
+def _map(results: Reproduction, line: Line) -> GainMap:
+    return results.computed.once(gain_map_of, line)
+
+
+def _standings(results: Reproduction, name: str) -> list[str]:
+    return [each.finding.standing for each in results.verdicts if name in each.claim.exhibits]
 
 
 def test_delta_is_the_papers() -> None:
@@ -51,39 +62,45 @@ def test_delta_is_the_papers() -> None:
     assert set(PUBLISHED_RATIOS) == set(ACCEPTED_RATIOS)
 
 
-def test_the_ratios_of_sensitivities_are_those_of_figure_6(results: Results) -> None:
+def test_the_ratios_of_sensitivities_are_those_of_figure_6() -> None:
+    found = reproduce("accuracy-gains", figures=[6], runs=500, where="process")
+    ratios = sampled_medians(found.computed, "lognormal").ratios
     for key, (low, high) in ACCEPTED_RATIOS.items():
-        assert low <= np.median(results.sampled["lognormal"].ratios[key]) <= high
+        assert low <= np.median(ratios[key]) <= high
 
 
-def test_gains_and_losses_are_those_of_figures_8_and_13(results: Results) -> None:
-    every, none = gaining(results.errors["lognormal"])
+def test_gains_and_losses_are_those_of_figures_8_and_13(results: Reproduction) -> None:
+    every, none = gaining(_map(results, LOGNORMAL))
     assert (every, none) == ([0.01, 0.1], [1.0, 3.0, 5.0])
-    every, none = gaining(results.errors["bimodal"])
+    every, none = gaining(_map(results, BIMODAL))
     assert (every, none) == ([0.01, 0.1, 0.5, 1.0, 3.0], [5.0])
 
 
-def test_bounds_decide_the_noise_but_not_the_signs(results: Results) -> None:
-    assert [round(each) for each in results.sensitivity_by_bounds.values()] == [92, 175, 931, 9435]
-    levels = [found.baseline[0] for found in results.by_bounds.values()]
+def test_bounds_decide_the_noise_but_not_the_signs(results: Reproduction) -> None:
+    sensitivities = [sensitivity_of(line, 0.01) for line in BOUNDS_VARIANTS.values()]
+    assert [round(each) for each in sensitivities] == [92, 175, 931, 9435]
+    maps = [_map(results, line) for line in BOUNDS_VARIANTS.values()]
+    levels = [found.baseline[0] for found in maps]
     assert levels == sorted(levels)
-    signs = [(found.gains > 0)[:2].all() for found in results.by_bounds.values()]
-    assert all(signs)
+    assert all((found.gains > 0)[:2].all() for found in maps)
+    (said,) = (each for each in results.verdicts if "figure-08-bounds" in each.claim.exhibits)
+    assert said.finding.standing == "holds", "under every reading"
+    assert said.finding.evidence.count("With ") == 4
 
 
-def test_what_does_not_hold_is_figure_5_and_what_holds_in_part_is_half(results: Results) -> None:
-    verdicts = {
-        name: [each.standing for each in found] for name, found in figure_verdicts(results).items()
-    }
-    assert verdicts["figure-05"] == ["does not hold"]
-    assert verdicts["figure-08"] == ["holds", "holds in part"]
-    assert verdicts["figure-13"] == ["holds"]
-    assert [each.standing for each in table_verdicts(results)] == [
-        "holds",
-        "holds",
-        "holds in part",
-        "holds",
-    ]
+def test_what_fails_is_figure_5_and_what_holds_in_part_is_half(results: Reproduction) -> None:
+    assert _standings(results, "figure-05") == ["fails"]
+    assert _standings(results, "figure-08") == ["holds", "holds in part"]
+    assert _standings(results, "figure-13") == ["holds"]
+    assert _standings(results, "table-01") == ["holds", "holds", "holds in part", "holds"]
+
+
+def test_a_gain_beyond_the_stated_variance_would_refute_table_1(results: Reproduction) -> None:
+    found = _map(results, Line("beta", "global"))
+    assert variance_decides(found).standing == "holds"
+    width = np.full_like(found.errors, 1e9)
+    gains = replace(found, errors=width, high=found.baseline[:, None] / 2 + 0 * width)
+    assert variance_decides(gains).standing == "fails"
 
 
 @pytest.mark.parametrize("delta", [1e-9, DELTA, 5e-3])
@@ -103,47 +120,73 @@ def test_the_published_noise_is_overdrawn_from_where_its_discount_is_no_longer_u
 
 
 def test_the_noise_formula_holds_where_it_is_used_and_not_beyond(
-    results: Results, monkeypatch: pytest.MonkeyPatch
+    results: Reproduction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = figure_verdicts(results)["figure-14"][1]
+    found = noise_formula(results.computed)
+    assert found is not None
     assert found.standing == "holds in part"
-    assert "It is private for the epsilons in use" in found.finding
-    assert "0.6 % of the stated one at epsilon = 1" in found.finding
-    assert "57 % at most" in found.finding
-    assert "From epsilon = 12.9 on (delta = 5e-05)" in found.finding
+    assert "It is private for the epsilons in use" in found.evidence
+    assert "0.6 % of the stated one at epsilon = 1" in found.evidence
+    assert "57 % at most" in found.evidence
+    assert "From epsilon = 12.9 on (delta = 5e-05)" in found.evidence
     from omit.papers.accuracy_gains import claims as module
 
-    monkeypatch.setattr(module, "smooth_laplace_delta", lambda epsilon, *_: 0.0)
-    assert figure_verdicts(results)["figure-14"][1].standing == "holds"
-    monkeypatch.setattr(module, "smooth_laplace_delta", lambda epsilon, *_: epsilon)
-    assert figure_verdicts(results)["figure-14"][1].standing == "does not hold"
+    for delta, standing in (
+        (lambda epsilon, *_: 0.0, "holds"),
+        (lambda epsilon, *_: epsilon, "fails"),
+    ):
+        monkeypatch.setattr(module, "smooth_laplace_delta", delta)
+        other = noise_formula(results.computed)
+        assert other is not None
+        assert other.standing == standing
 
 
-def test_the_tight_noise_is_never_larger(results: Results) -> None:
-    for name in ("lognormal", "bimodal"):
-        tight, published = results.tight_errors[name], results.errors[name]
-        assert (tight.baseline <= published.baseline).all()
-    assert len(LINE_EPSILONS) == len(results.errors["bimodal"].baseline)
+def test_the_tight_noise_is_never_larger(results: Reproduction) -> None:
+    for tight in TIGHT:
+        published = _map(results, LOGNORMAL if tight.data == "lognormal" else BIMODAL)
+        assert (_map(results, tight).baseline <= published.baseline).all()
+    assert len(LINE_EPSILONS) == len(_map(results, BIMODAL).baseline)
 
 
-def test_the_page_has_thirteen_figures_and_the_table(results: Results, tmp_path: Path) -> None:
-    made = exhibits(results)
-    names = [each.name for each in made]
+def test_the_page_has_thirteen_figures_and_the_table(results: Reproduction, tmp_path: Path) -> None:
+    names = [each.exhibit.name for each in results.exhibits]
     assert [f"figure-{number:02}" for number in range(1, 14)] == [
         name for name in names if len(name) == 9 and name <= "figure-13"
     ]
     assert names[-1] == "table-01"
-    index = write_reproduction(tmp_path, PAPER, made, notes=notes(results, 3.0))
-    assert "It took 3 seconds." in index.read_text(encoding="utf-8")
+    index = results.write_report(tmp_path)
+    assert "Distributions are 60 draws" in index.read_text(encoding="utf-8")
     errors = pd.read_csv(tmp_path / "figure-08.csv")
     assert len(errors) == 60
     assert (errors["low"] <= errors["high"]).all()
+    assert len(pd.read_csv(tmp_path / "figure-01.csv")) == 60, "--runs is obeyed"
+
+
+def test_own_epsilons_leave_claims_about_others_out() -> None:
+    found = reproduce("accuracy-gains", figures=[8], runs=10, epsilons=[2.0, 0.1], where="process")
+    assert set(found.numbers("figure-08")["epsilon"]) == {0.1, 2.0}
+    assert not any("epsilon >= .5" in each.claim.sentence for each in found.verdicts)
+
+
+def test_the_question_can_be_asked_of_other_data() -> None:
+    from omit.papers import OwnData
+
+    data = OwnData.read("adult", "age")
+    found = reproduce("accuracy-gains", data=data, epsilons=[0.1], runs=10, where="process")
+    assert [each.claim.where for each in found.verdicts] == [
+        "Table 1",
+        "Section 4.3",
+        "Section 4.4",
+    ]
+    assert found.verdicts[0].finding.standing == "holds"
+    with pytest.raises(InvalidInput, match="no exact errors"):
+        reproduce("accuracy-gains", exact=False)
 
 
 def test_verdicts_follow_the_signs_and_cells_that_are_not_sure_refute_nothing(
-    results: Results,
+    results: Reproduction,
 ) -> None:
-    found = results.errors["lognormal"]
+    found = _map(results, LOGNORMAL)
 
     def with_signs(*signs: int) -> GainMap:
         """Return a map whose rows gain (1), lose (-1) or are not sure (0)."""
@@ -157,16 +200,15 @@ def test_verdicts_follow_the_signs_and_cells_that_are_not_sure_refute_nothing(
     late = [0.5, 1.0, 3.0, 5.0]
     assert no_gains(with_signs(1, 1, -1, 0, -1, 0), late) == "holds"
     assert no_gains(with_signs(1, 1, 1, -1, -1, -1), late) == "holds in part"
-    assert no_gains(with_signs(1, 1, 1, 1, 1, 1), late) == "does not hold"
+    assert no_gains(with_signs(1, 1, 1, 1, 1, 1), late) == "fails"
     assert all_gain(with_signs(1, 0, -1, -1, -1, -1), [0.01, 0.1]) == "holds"
     assert all_gain(with_signs(1, -1, -1, -1, -1, -1), [0.01, 0.1]) == "holds in part"
     assert exactly_up_to(with_signs(1, 1, -1, -1, -1, -1), 0.1) == "holds"
-    assert exactly_up_to(with_signs(-1, -1, -1, -1, -1, -1), 0.1) == "does not hold"
+    assert exactly_up_to(with_signs(-1, -1, -1, -1, -1, -1), 0.1) == "fails"
     assert show_gains(with_signs(1, 1, 0, -1, -1, -1)) == (
         "Sure gains at every rate for epsilon = 0.01, 0.1; at none for epsilon = 0.5, 1, 3, 5 "
         f"({len(found.sizes)} of {found.gains.size} cells are not sure)."
     )
-    claims = figure_verdicts(
-        replace(results, errors={**results.errors, "lognormal": with_signs(*[1] * 6)})
-    )
-    assert [each.standing for each in claims["figure-08"]] == ["holds", "does not hold"]
+    everywhere = with_signs(*[1] * 6)
+    assert every_sample_gains(everywhere).standing == "holds"
+    assert none_gains(everywhere).standing == "fails"

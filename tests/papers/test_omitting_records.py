@@ -11,6 +11,7 @@ import pytest
 from omit import Guarantee, NoisyMode, OutlierScoreSuppression, PoissonSampling, read
 from omit.accuracy.expected import expected_error
 from omit.errors import InvalidInput
+from omit.papers import Claim, Computed, Finding, OwnData, Settings, paper, reproduce
 from omit.papers.omitting_records.cells import (
     CLUSTERING_LOSS,
     COLUMN_ERROR,
@@ -18,12 +19,26 @@ from omit.papers.omitting_records.cells import (
     FIGURES,
     PaperFigure,
     Subject,
-    cells,
-    figures,
-    needed_data,
+    figure_cells,
 )
-from omit.papers.omitting_records.claims import judged, of_figure, survival, verdicts
+from omit.papers.omitting_records.claims import CLAIMS, judged, judged_cells, of_figure, survival
 from omit.study.run import run_study
+
+PAPER = paper("omitting-records")
+
+
+class _Judged(Computed):
+    """A judged table in place of what a study computed."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self._known = {(judged_cells, ()): table}
+
+
+def verdicts(table: pd.DataFrame) -> list[tuple[Claim, Finding]]:
+    """Return every claim that a judged table decides, with its finding."""
+    found = ((claim, claim.judged(_Judged(table))) for claim in CLAIMS)
+    return [(claim, finding) for claim, finding in found if finding is not None]
+
 
 NOTHING = {"rate": None, "m": None, "M": None, "bound": None}
 
@@ -48,19 +63,27 @@ def test_the_paper_has_75_figures_in_its_own_order() -> None:
 
 def test_a_figure_that_the_paper_does_not_have_is_refused() -> None:
     with pytest.raises(InvalidInput, match="1 to 75"):
-        figures([76])
+        PAPER.chosen(figures=[76])
 
 
 def test_figures_share_cells() -> None:
     first, fourth = FIGURES[1], FIGURES[4]
-    alone = len(cells([first])) + len(cells([fourth]))
+    alone = sum(len(figure_cells(figure, Settings())) for figure in (first, fourth))
     shared = 4 * 100  # the mean of Adult age with Laplace noise: no omission and 99 rates
-    assert len(cells([first, fourth])) == alone - shared
+    both = PAPER.cells(PAPER.chosen(figures=[1, 4]), Settings())
+    assert len(both) == alone - shared
+
+
+def test_runs_are_those_of_every_cell_that_may_be_simulated() -> None:
+    for number in (1, 3, 14):
+        for cell in figure_cells(FIGURES[number], Settings(runs=7)):
+            assert cell.parameters["runs"] == 7
 
 
 def test_only_the_data_that_figures_show_are_needed() -> None:
-    assert needed_data([FIGURES[10], FIGURES[2]]) == ("adult",)
-    assert set(needed_data(figures())) == {"adult", "census", "irish", "kmedian-synthetic"}
+    needed = {name for each in PAPER.chosen(figures=[2, 10]) for name in each.data}
+    assert needed == {"adult"}
+    assert set(PAPER.data) == {"adult", "census", "irish", "kmedian-synthetic"}
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +178,7 @@ def test_survival_counts_every_cell_once(small: pd.DataFrame) -> None:
 
 
 def test_claims_without_their_cells_are_left_open(small: pd.DataFrame) -> None:
-    said = [each.claim for each, _ in verdicts(small)]
+    said = [claim.sentence for claim, _ in verdicts(small)]
     assert any("sampling makes every statistic worse" in claim for claim in said)
     assert not any("hours-per-week" in claim for claim in said)
 
@@ -186,16 +209,16 @@ def _sampled(error: float) -> list[dict[str, object]]:
 
 
 def _standing(table: pd.DataFrame, words: str) -> str:
-    return next(each.standing for each, _ in verdicts(table) if words in each.claim)
+    return next(said.standing for claim, said in verdicts(table) if words in claim.sentence)
 
 
 @pytest.mark.parametrize(
     ("error", "collapse", "never"),
     [
         (0.7, "holds", "holds"),
-        (0.2, "does not hold", "holds"),
-        (0.05, "does not hold", "does not hold"),
-        (0.1, "does not hold", "not tested"),
+        (0.2, "fails", "holds"),
+        (0.05, "fails", "fails"),
+        (0.1, "fails", "not tested"),
     ],
 )
 def test_a_verdict_follows_from_the_numbers(error: float, collapse: str, never: str) -> None:
@@ -204,13 +227,13 @@ def test_a_verdict_follows_from_the_numbers(error: float, collapse: str, never: 
     assert _standing(table, "every statistic worse") == never
 
 
-@pytest.mark.parametrize(("error", "standing"), [(0.2, "holds"), (0.3, "does not hold")])
+@pytest.mark.parametrize(("error", "standing"), [(0.2, "holds"), (0.3, "fails")])
 def test_the_mean_stays_small_or_does_not(error: float, standing: str) -> None:
     assert _standing(_table(AGE_MEAN, 0.1, _sampled(error)), "less than .25 %") == standing
 
 
 @pytest.mark.parametrize(
-    ("mixture", "standing"), [(0.1, "holds"), (0.6, "holds in part"), (3.0, "does not hold")]
+    ("mixture", "standing"), [(0.1, "holds"), (0.6, "holds in part"), (3.0, "fails")]
 )
 def test_privacy_degrades_if_the_base_must_be_more_private(mixture: float, standing: str) -> None:
     rows: list[dict[str, object]] = [
@@ -317,7 +340,7 @@ def test_runs_in_pairs_are_judged_by_the_spread_of_their_difference(
         (99, 1, 0, "holds"),
         (98, 2, 0, "holds in part"),
         (75, 25, 0, "holds in part"),
-        (74, 26, 0, "does not hold"),
+        (74, 26, 0, "fails"),
         (10, 0, 90, "holds"),
         (9, 0, 91, "not tested"),
         (0, 9, 91, "not tested"),
@@ -337,8 +360,8 @@ def test_a_claim_that_omission_is_worse_stands_by_the_cells_that_are_decided(
     ("low_rate", "high_rate", "standing"),
     [
         (1.9, 0.2, "holds"),
-        (2.1, 0.2, "does not hold"),
-        (0.2, 0.3, "does not hold"),
+        (2.1, 0.2, "fails"),
+        (0.2, 0.3, "fails"),
     ],
 )
 def test_the_mean_may_err_more_at_low_rates(
@@ -353,7 +376,7 @@ def test_the_mean_may_err_more_at_low_rates(
 
 @pytest.mark.parametrize(
     ("plain", "error", "standing"),
-    [(0.1, 0.61, "holds"), (0.1, 0.59, "does not hold"), (0.2, 0.7, "does not hold")],
+    [(0.1, 0.61, "holds"), (0.1, 0.59, "fails"), (0.2, 0.7, "fails")],
 )
 def test_the_mode_collapses_from_below_18_to_above_60_percent(
     plain: float, error: float, standing: str
@@ -361,7 +384,7 @@ def test_the_mode_collapses_from_below_18_to_above_60_percent(
     assert _standing(_table(AGE_MODE, plain, _sampled(error)), "from under 18 %") == standing
 
 
-@pytest.mark.parametrize(("error", "standing"), [(1e-4, "holds in part"), (0.01, "does not hold")])
+@pytest.mark.parametrize(("error", "standing"), [(1e-4, "holds in part"), (0.01, "fails")])
 def test_the_mode_of_hours_has_less_than_half_of_the_records(error: float, standing: str) -> None:
     column = read("adult", "hours-per-week")
     assert 2 * int(column.counts.max()) < column.size
@@ -372,8 +395,8 @@ def test_the_mode_of_hours_has_less_than_half_of_the_records(error: float, stand
 def test_what_is_hardly_ever_missed_is_told_by_the_upper_end_of_its_interval() -> None:
     hours = Subject("adult", "hours-per-week", "mode, Laplace")
     table = _table(hours, 1e-14, _sampled(1e-14)).assign(high=4.41e-11)
-    (said,) = (each for each, _ in verdicts(table) if "more than half" in each.claim)
-    assert "at most 4.5e-11 " in said.finding
+    (said,) = (said for claim, said in verdicts(table) if "more than half" in claim.sentence)
+    assert "at most 4.5e-11 " in said.evidence
 
 
 def _scored(*errors: float, bound: str = "published") -> list[dict[str, object]]:
@@ -387,22 +410,22 @@ def _scored(*errors: float, bound: str = "published") -> list[dict[str, object]]
     ("errors", "standing", "said"),
     [
         ((0.12, 0.7), "holds", "0.0200 to 0.600"),
-        ((0.13, 0.7), "does not hold", "0.0300 to 0.600"),
-        ((0.12, 0.8), "does not hold", "0.0200 to 0.700"),
+        ((0.13, 0.7), "fails", "0.0300 to 0.600"),
+        ((0.12, 0.8), "fails", "0.0200 to 0.700"),
     ],
 )
 def test_what_suppression_costs_the_mean(
     errors: tuple[float, float], standing: str, said: str
 ) -> None:
     found = verdicts(_table(AGE_MEAN, 0.1, _scored(*errors)))
-    (cost,) = [each for each, _ in found if "as little as .021" in each.claim]
+    (cost,) = [each for claim, each in found if "as little as .021" in claim.sentence]
     assert cost.standing == standing
-    assert said in cost.finding
+    assert said in cost.evidence
 
 
 @pytest.mark.parametrize(
     ("error", "standing"),
-    [(0.97, "holds"), (0.5, "does not hold"), (1.02, "does not hold")],
+    [(0.97, "holds"), (0.5, "fails"), (1.02, "fails")],
 )
 def test_what_suppression_costs_the_mode(error: float, standing: str) -> None:
     table = _table(AGE_MODE, 0.1, _scored(0.05, error))
@@ -415,7 +438,7 @@ def test_what_suppression_costs_the_mode(error: float, standing: str) -> None:
         ((0.5, 0.6), 0.3, "holds"),
         ((0.5, 0.2), 0.3, "holds in part"),
         ((*[0.5] * 9, 0.2), 0.3, "holds in part"),
-        ((0.1, 0.2), 0.3, "does not hold"),
+        ((0.1, 0.2), 0.3, "fails"),
     ],
 )
 def test_sampling_that_keeps_as_many_is_compared_with_suppression(
@@ -443,7 +466,7 @@ def _lloyd(rows: list[dict[str, object]]) -> pd.DataFrame:
         ({0.5: 1.15, 0.1: 1.1, 0.01: 1.3}, "holds in part"),
         ({0.5: 1.05, 0.1: 1.3, 0.01: 1.3}, "holds in part"),
         ({0.5: 1.05, 0.1: 1.1, 0.01: 1.1}, "holds in part"),
-        ({0.5: 1.15, 0.1: 1.1, 0.01: 1.1}, "does not hold"),
+        ({0.5: 1.15, 0.1: 1.1, 0.01: 1.1}, "fails"),
     ],
 )
 def test_a_spike_is_at_low_rates_only(ratios: dict[float, float], standing: str) -> None:
@@ -457,7 +480,7 @@ def test_a_spike_is_at_low_rates_only(ratios: dict[float, float], standing: str)
     ("error", "standing", "said"),
     [
         (0.9, "holds", "gain +0.1 ± 0.02"),
-        (1.1, "does not hold", "gain -0.1 ± 0.02"),
+        (1.1, "fails", "gain -0.1 ± 0.02"),
         (1.01, "not tested", "gain -0.01 ± 0.02"),
     ],
 )
@@ -470,9 +493,9 @@ def test_a_gain_is_what_the_error_falls_by(error: float, standing: str, said: st
         difference=table["error"] - 1.0,
         difference_deviation=0.01,
     )
-    (gains,) = [each for each, _ in verdicts(table) if "gains a little" in each.claim]
+    (gains,) = [each for claim, each in verdicts(table) if "gains a little" in claim.sentence]
     assert gains.standing == standing
-    assert said in gains.finding
+    assert said in gains.evidence
     mixed = table["epsilon"] == 0.25
     if standing == "holds":
         some = table.assign(standing=table["standing"].where(~mixed, "undecided"))
@@ -482,8 +505,8 @@ def test_a_gain_is_what_the_error_falls_by(error: float, standing: str, said: st
 def test_the_largest_change_of_k_median_has_no_sign() -> None:
     rows: list[dict[str, object]] = [{"kind": "poisson", "rate": 0.5, "error": 1.25}]
     table = _table(Subject("kmedian-synthetic", None, "k-median"), 1.0, rows)
-    (median,) = [each for each, _ in verdicts(table) if "k-median worse" in each.claim]
-    assert "more than 25.0%" in median.finding
+    (median,) = [each for claim, each in verdicts(table) if "k-median worse" in claim.sentence]
+    assert "more than 25.0%" in median.evidence
 
 
 def test_results_are_the_same_wherever_a_cell_is_computed(tmp_path: Path) -> None:
@@ -503,3 +526,27 @@ def test_results_are_the_same_wherever_a_cell_is_computed(tmp_path: Path) -> Non
     merged = here.merge(there, on="identity", suffixes=("", "_there"))
     assert len(merged) == 4
     assert (merged["error"] == merged["error_there"]).all()
+
+
+def test_the_question_can_be_asked_of_other_data(tmp_path: Path, few: None) -> None:
+    file = tmp_path / "ages.csv"
+    file.write_text("age\n" + "\n".join(str(20 + i % 30) for i in range(200)) + "\n")
+    data = OwnData.read(str(file), "age", (0.0, 100.0))
+    found = reproduce("omitting-records", data=data, epsilons=[1.0], runs=5, where="process")
+    assert {each.exhibit.name for each in found.exhibits} >= {"conclusion", "figure-01"}
+    assert set(found.numbers("figure-01")["epsilon"]) == {1.0}
+    assert any("every statistic worse" in each.claim.sentence for each in found.verdicts)
+    assert "ages.csv age" in found.exhibits[1].exhibit.title
+    found.write_report(tmp_path / "out")
+    other = OwnData.read(str(file), "age", (0.0, 90.0))
+    assert other.content != data.content, "other bounds are other data"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make figures quick: two rates, and two probabilities."""
+    from omit.papers.omitting_records import cells, figures
+
+    monkeypatch.setattr(cells, "RATES", (0.3, 0.8))
+    for module in (cells, figures):
+        monkeypatch.setattr(module, "PROBABILITIES", (0.1, 0.3))

@@ -1,70 +1,221 @@
 """The folder of a reproduced paper."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from omit.errors import InvalidInput
-from omit.papers.reproduction import Exhibit, Paper, Verdict, write_reproduction
+from omit.papers import Claim, Computed, Exhibit, Finding, Paper, Reproduction, names, reproduce
+from omit.papers import base as papers
+from omit.papers import paper as paper_of
+from omit.study import Computation
 
-_PAPER = Paper("a-paper", "On <things>", "A. Author, 'On things', 2020")
+
+def compute(
+    parameters: Mapping[str, Any], prepared: object, rng: np.random.Generator
+) -> dict[str, float]:
+    if parameters["x"] < 0:
+        raise ValueError("x is negative")
+    return {"y": 1 / (1 + parameters["x"])}
 
 
-def _exhibits() -> list[Exhibit]:
+HALVES = Computation("halves of a test", 1, compute)
+
+
+def _draw(computed: Computed) -> Figure:
     figure = Figure()
     figure.subplots().plot([1, 2], [3, 4])
-    table = pd.DataFrame({"x": [1, 2], "y": [0.5, 1 / 3]})
-    verdict = Verdict("Lines rise.", "Figure 1", "holds", "By 1.")
-    return [
-        Exhibit("figure-01", "Figure 1", "A line.", table, figure, (verdict,)),
-        Exhibit("table-01", "Table 1", "Numbers.", table),
-    ]
+    return figure
+
+
+def _rises(computed: Computed) -> Finding:
+    return Finding("holds", "By 1.")
+
+
+def _paper(*xs: int, add: int = 0) -> Paper:
+    """Return a paper with a figure and a table of cells."""
+
+    def numbers(computed: Computed) -> pd.DataFrame:
+        return computed.frame(HALVES)[["x", "y"]] + add
+
+    line = Exhibit(
+        "figure-01",
+        1,
+        "figure",
+        "Figure 1",
+        "A line.",
+        numbers,
+        _draw,
+        lambda settings: HALVES.grid(x=[1, 2]),
+    )
+    table = Exhibit(
+        "table-01",
+        1,
+        "table",
+        "Table 1",
+        "Numbers.",
+        numbers,
+        cells=lambda settings: HALVES.grid(x=[1, 2, *xs]),
+    )
+    claims = (
+        Claim("Section 9", "All is well.", (), lambda computed: Finding("fails", "It is not.")),
+        Claim("Figure 1", "Lines rise.", ("figure-01",), _rises),
+        Claim("Table 1", "Numbers are small.", ("table-01",), _rises),
+    )
+    notes = lambda computed: ("It took 3 s.",)  # noqa: E731
+    return Paper(
+        "a-paper", "On <things>", "A. Author, 'On things', 2020", (line, table), claims, notes
+    )
+
+
+def _reproduced(*xs: int, add: int = 0) -> Reproduction:
+    return reproduce(_paper(*xs, add=add), where="process")
+
+
+def test_a_finding_has_one_of_four_standings() -> None:
+    with pytest.raises(InvalidInput, match="one of: holds, holds in part"):
+        Finding("perhaps", "A finding.")  # type: ignore[arg-type]
 
 
 def test_every_exhibit_has_its_numbers_and_a_figure_has_its_picture(tmp_path: Path) -> None:
-    write_reproduction(tmp_path / "new", _PAPER, _exhibits())
+    found = _reproduced()
+    found.write_report(tmp_path / "new")
     written = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert written == ["figure-01.csv", "figure-01.svg", "index.html", "table-01.csv"]
     assert pd.read_csv(tmp_path / "new" / "table-01.csv")["y"].tolist() == [0.5, 1 / 3]
+    assert found.numbers("table-01")["y"].tolist() == [0.5, 1 / 3]
 
 
 def test_the_page_shows_pictures_tables_and_verdicts(tmp_path: Path) -> None:
-    wide = Verdict("All is well.", "Section 9", "does not hold", "It is not.")
-    index = write_reproduction(tmp_path, _PAPER, _exhibits(), [wide], ["It took 3 s."])
-    text = index.read_text(encoding="utf-8")
+    text = _reproduced().write_report(tmp_path).read_text(encoding="utf-8")
     assert "On &lt;things&gt;" in text
     assert '<img src="figure-01.svg"' in text
     assert '<td class="number">0.333333</td>' in text
-    assert "does not hold" in text
-    assert text.count("Lines rise.") == 2, "in the list of all verdicts and beside its figure"
+    assert "Of 3 claims, 2 hold, 1 fails." in text
+    assert text.count("Lines rise.") == 2, "in the list of all claims and with its figure"
     assert "It took 3 s." in text
 
 
+def test_a_result_has_its_claims_in_every_form() -> None:
+    found = _reproduced()
+    assert found.to_frame()["verdict"].tolist() == ["fails", "holds", "holds"]
+    assert found.to_json()["claims"][0] == {
+        "source": "Section 9",
+        "claim": "All is well.",
+        "verdict": "fails",
+        "evidence": "It is not.",
+    }
+    assert "All is well." in found.summary()
+    assert found.plot().get_figure() is not None
+    assert "Lines rise." in found._repr_html_()
+
+
+def test_a_cell_that_fails_costs_its_exhibit_and_not_the_page(tmp_path: Path) -> None:
+    found = _reproduced(-1)
+    text = found.write_report(tmp_path).read_text(encoding="utf-8")
+    assert "One cell could not be computed" in text
+    assert "x is negative" in text
+    assert (tmp_path / "figure-01.svg").exists()
+    assert not (tmp_path / "table-01.csv").exists()
+    standings = {each.claim.where: each.finding.standing for each in found.verdicts}
+    assert standings == {"Section 9": "fails", "Figure 1": "holds", "Table 1": "not tested"}
+    with pytest.raises(InvalidInput, match="could not be computed"):
+        found.numbers("table-01")
+
+
+def test_only_claims_about_what_is_shown_are_judged() -> None:
+    found = reproduce(_paper(), tables=[1], where="process")
+    assert [each.claim.where for each in found.verdicts] == ["Section 9", "Table 1"]
+    with pytest.raises(InvalidInput, match="no figure 2 in a-paper, which has 1"):
+        reproduce(_paper(), figures=[2])
+
+
+@pytest.mark.parametrize(
+    ("standings", "whole"),
+    [
+        (("holds", "holds"), "holds"),
+        (("holds", "fails"), "holds in part"),
+        (("fails", "fails"), "fails"),
+        (("not tested", "not tested"), "not tested"),
+    ],
+)
+def test_an_ambiguous_claim_is_judged_under_every_reading(
+    standings: tuple[papers.Standing, ...], whole: str
+) -> None:
+    def judge(standing: papers.Standing) -> papers.Judge:
+        return lambda computed: Finding(standing, "So.")
+
+    readings = {f"reading {i}": judge(each) for i, each in enumerate(standings)}
+    claim = Claim("Section 1", "It may mean two things.", readings=readings)
+    found = claim.judged(_reproduced().computed)
+    assert found is not None
+    assert found.standing == whole
+    assert found.evidence == "With reading 0: So. With reading 1: So."
+
+
+def test_papers_are_known_by_name_and_others_by_an_entry_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Entry:
+        name = "a-paper"
+
+        def load(self) -> Paper:
+            return _paper()
+
+    monkeypatch.setattr(papers, "entry_points", lambda group: [Entry()])
+    assert names()[-1] == "a-paper"
+    assert paper_of("a-paper").title == "On <things>"
+    with pytest.raises(InvalidInput, match="the nearest is 'accuracy-gains'"):
+        paper_of("accuracy-gain")
+
+
+def test_a_second_reproduction_only_reads_what_the_first_has_stored(tmp_path: Path) -> None:
+    first = reproduce(_paper(), where="process", store=tmp_path / "study")
+    told: list[int] = []
+    second = reproduce(
+        _paper(),
+        where="process",
+        store=tmp_path / "study",
+        progress=lambda now: told.append(now.stored_before),
+    )
+    assert told == [2]
+    assert first.seconds == second.seconds
+
+
 def test_a_long_page_begins_with_its_contents(tmp_path: Path) -> None:
-    line, told = _exhibits()
-    many = [replace(line, name=f"figure-{n:02}", title=f"Figure {n}: x") for n in range(1, 20)]
-    text = write_reproduction(tmp_path, _PAPER, many).read_text(encoding="utf-8")
+    paper = _paper()
+    line = paper.exhibits[0]
+    many = tuple(
+        replace(line, name=f"figure-{n:02}", number=n, title=f"Figure {n}: x") for n in range(1, 20)
+    )
+    long = reproduce(replace(paper, exhibits=many), where="process")
+    text = long.write_report(tmp_path).read_text(encoding="utf-8")
     assert '<a href="#figure-19">Figure 19</a>' in text
-    short = write_reproduction(tmp_path, _PAPER, [line, told]).read_text(encoding="utf-8")
+    short = _reproduced().write_report(tmp_path).read_text(encoding="utf-8")
     assert '<a href="#' not in short
 
 
-def test_a_figure_may_be_drawn_when_it_is_written(tmp_path: Path) -> None:
-    line, _ = _exhibits()
+def test_figures_are_drawn_when_they_are_written(tmp_path: Path) -> None:
     drawn: list[int] = []
     done: list[int] = []
 
-    def draw() -> Figure:
+    def draw(computed: Computed) -> Figure:
         drawn.append(len(done))
-        figure = Figure()
-        figure.subplots().plot([1, 2], [3, 4])
-        return figure
+        return _draw(computed)
 
-    later = [replace(line, name=f"figure-{n:02}", figure=draw) for n in (1, 2)]
-    write_reproduction(tmp_path, _PAPER, later, advance=lambda: done.append(1))
+    paper = _paper()
+    later = tuple(replace(paper.exhibits[0], name=f"figure-{n:02}", draw=draw) for n in (1, 2))
+    found = reproduce(replace(paper, exhibits=later), where="process")
+    assert drawn == []
+    found.write_report(tmp_path, advance=lambda: done.append(1))
     assert (drawn, len(done)) == ([0, 1], 2), "one after the other, and told after each"
     assert (tmp_path / "figure-02.svg").stat().st_size > 1000
 
@@ -73,7 +224,7 @@ def test_a_figure_may_be_drawn_when_it_is_written(tmp_path: Path) -> None:
 def finished(tmp_path: Path) -> Path:
     """Return the folder of a finished reproduction that also holds the results of a study."""
     folder = tmp_path / "paper"
-    write_reproduction(folder, _PAPER, _exhibits(), notes=["The first run."])
+    _reproduced().write_report(folder)
     (folder / "study").mkdir()
     (folder / "study" / "results.log").write_text("results")
     return folder
@@ -87,16 +238,16 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _broken_exhibits(error: BaseException) -> list[Exhibit]:
+def _broken(error: BaseException) -> Reproduction:
     """Return other numbers than before, and a last picture that cannot be written."""
 
     class Broken(Figure):
         def savefig(self, *_: object, **__: object) -> None:
             raise error
 
-    first, second = _exhibits()
-    other = replace(first, table=first.table + 1)
-    return [other, second, Exhibit("figure-99", "Last", "", second.table, Broken())]
+    paper = _paper(add=1)
+    last = replace(paper.exhibits[0], name="figure-99", draw=lambda computed: Broken())
+    return reproduce(replace(paper, exhibits=(*paper.exhibits, last)), where="process")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +259,7 @@ def test_an_interruption_leaves_the_old_reproduction_whole(
 ) -> None:
     before = _files(finished)
     with pytest.raises(expected):
-        write_reproduction(finished, _PAPER, _broken_exhibits(error))
+        _broken(error).write_report(finished)
     assert _files(finished) == before
     assert {path.name for path in finished.iterdir()} == {
         "figure-01.csv",
@@ -122,9 +273,8 @@ def test_an_interruption_leaves_the_old_reproduction_whole(
 def test_a_second_reproduction_takes_the_place_of_the_first_and_leaves_other_files(
     finished: Path,
 ) -> None:
-    other = [replace(each, table=each.table + 1) for each in _exhibits()]
-    write_reproduction(finished, _PAPER, other, notes=["The second run."])
-    assert "The second run." in (finished / "index.html").read_text(encoding="utf-8")
+    _reproduced(add=1).write_report(finished)
+    assert "1.33333" in (finished / "index.html").read_text(encoding="utf-8")
     assert pd.read_csv(finished / "table-01.csv")["x"].tolist() == [2, 3]
     assert (finished / "study" / "results.log").read_text() == "results"
 
@@ -140,9 +290,9 @@ def test_a_page_never_stands_beside_files_of_another_run(
         return put_in_place(self, target)
 
     monkeypatch.setattr(Path, "replace", stop_at_the_table)
-    other = [replace(each, table=each.table + 1) for each in _exhibits()]
+    other = _reproduced(add=1)
     with pytest.raises(KeyboardInterrupt):
-        write_reproduction(finished, _PAPER, other)
+        other.write_report(finished)
     assert pd.read_csv(finished / "figure-01.csv")["x"].tolist() == [2, 3], "the new one"
     assert pd.read_csv(finished / "table-01.csv")["x"].tolist() == [1, 2], "the old one"
     assert not (finished / "index.html").exists()

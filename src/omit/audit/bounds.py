@@ -8,15 +8,18 @@ is passed in, so a run can be repeated.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from omit._numeric import FloatArray, as_array, expm1_ratio
+from omit._text import rounded_up
 from omit.omissions.outlier_bounds import mixture_epsilon
 from omit.omissions.outlier_score import OutlierScoreSuppression, outlier_score_pair
 from omit.omissions.pairs import IndependentPair, SubsetPair
+from omit.report.result import Field, Result, Table
 
 # What a linear program in floating point can be trusted with.
 PROGRAM_TOLERANCE = 1e-6
@@ -51,6 +54,45 @@ class Outcome:
     violation: float
     closest_ratio: float
     holds: bool
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """The outcomes of all checks, or of those that were finished."""
+
+    command: ClassVar[str] = "verify mixture"
+    caution: ClassVar[str | None] = None
+
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no claim was refuted."""
+        return all(outcome.holds for outcome in self.outcomes)
+
+    @property
+    def verdict(self) -> str:
+        """How many claims were refuted."""
+        refuted = sum(not outcome.holds for outcome in self.outcomes)
+        if refuted:
+            return f"{refuted} of {len(self.outcomes)} claims FAIL; see the table."
+        return f"No case refutes any of the {len(self.outcomes)} claims."
+
+    def tables(self) -> Sequence[Table]:
+        """Return a line for every check."""
+        fields = (
+            Field("Verdict", "holds", lambda holds: "holds" if holds else "FAILS"),
+            Field("Claim", "claim"),
+            Field("Cases", "count", "{:,}".format, numeric=True),
+            Field(
+                "Excess at most", "violation", lambda excess: rounded_up(excess, 2), numeric=True
+            ),
+            Field("Largest ratio to the claim", "closest_ratio", "{:.6f}".format, numeric=True),
+        )
+        rows = tuple(
+            tuple(getattr(outcome, field.key) for field in fields) for outcome in self.outcomes
+        )
+        return [Table("checks", "", fields, rows)]
 
 
 def checks(seed: int = 0, cases: int = 300) -> list[Check]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from omit._version import __version__
-from omit.cli import accuracy, disclose, figure, privacy, reproduce, statistical, verify
+from omit.cli import accuracy, disclose, papers, privacy, statistical
 from omit.cli.bounds import join_bounds
 from omit.cli.choosing import choose
 from omit.cli.combined import combined
@@ -41,12 +41,12 @@ app.command("best", help=accuracy.best.__doc__)(combined(choose, accuracy.best))
 app.command("solve", help=accuracy.solve.__doc__)(combined(choose, accuracy.solve))
 app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
-app.add_typer(verify.verify_app, name="verify")
-app.add_typer(figure.figure_app, name="figure")
+app.add_typer(papers.verify_app, name="verify")
+app.add_typer(papers.figure_app, name="figure")
 app.command()(disclose.disclose)
 app.add_typer(statistical.curve_app, name="curve")
 app.add_typer(statistical.partition_app, name="partition")
-app.add_typer(reproduce.reproduce_app, name="reproduce")
+app.command()(papers.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,238 +1,475 @@
-"""What a paper says, and whether it holds.
-
-The folder of a reproduced paper: its figures, their data, and a page that shows them all.
-"""
+"""Reproducing a paper: its cells as a study, its exhibits in a folder, its claims with verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from html import escape
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from omit import _validate
+from omit._text import nearest
 from omit.errors import InvalidInput
+from omit.papers.base import Claim, Computed, Exhibit, Finding, OwnData, Paper, Settings, paper
 from omit.report.files import one_at_a_time, save_figure, unfinished_in
-from omit.report.page import html_table, page
+from omit.report.result import Drawing, Field, Result, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-Standing: TypeAlias = Literal["holds", "holds in part", "does not hold", "not tested"]
+    from omit.study.run import Report
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim of a paper beside what was found.
+    """A claim with its standing and the evidence."""
 
-    Parameters
-    ----------
-    claim : str
-        What the paper says, in one sentence of our own.
-    where : str
-        The section, figure or theorem that says it.
-    standing : {"holds", "holds in part", "does not hold", "not tested"}
-        What became of it.
-    finding : str
-        The numbers that decide it, in one sentence.
-
-    Examples
-    --------
-    >>> Verdict("Two and two are five.", "Section 1", "does not hold", "They are 4.").standing
-    'does not hold'
-    """
-
-    claim: str
-    where: str
-    standing: Standing
-    finding: str
-
-    def __post_init__(self) -> None:
-        known = get_args(Standing)
-        if self.standing not in known:
-            raise InvalidInput(
-                f"Expected standing={self.standing!r} to be one of: {', '.join(known)}."
-            )
-
-
-def standing(holds: bool) -> Standing:
-    """Return what became of a claim that holds or does not."""
-    return "holds" if holds else "does not hold"
-
-
-def agreement(parts: Sequence[bool]) -> Standing:
-    """Return what became of a claim of several parts: all, some or none of them hold.
-
-    Examples
-    --------
-    >>> agreement([True, True]), agreement([True, False]), agreement([False, False])
-    ('holds', 'holds in part', 'does not hold')
-    """
-    return "holds in part" if any(parts) and not all(parts) else standing(all(parts))
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A paper that is reproduced: its short name, its title and how to cite it."""
-
-    name: str
-    title: str
-    citation: str
-
-
-_FEW = 12
+    claim: Claim
+    finding: Finding
 
 
 @dataclass(frozen=True, eq=False)
-class Exhibit:
-    """One figure or table of a paper, computed anew.
+class Reproduced:
+    """An exhibit with its numbers and caption, or with the problem that left it without."""
 
-    Parameters
+    exhibit: Exhibit
+    caption: str = ""
+    numbers: pd.DataFrame | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction(Result):
+    """A reproduced paper: its exhibits with their numbers, and its claims with their verdicts.
+
+    Made by `reproduce`.
+
+    Attributes
     ----------
-    name : str
-        What its files are called, such as ``figure-08``.
-    title, caption : str
-        What it is, and what to see in it.
-    table : DataFrame
-        The numbers, written as CSV.
-    figure : Figure or function, optional
-        The picture, or what draws it when it is needed, written as SVG; without one the table
-        itself is shown.
-    verdicts : tuple of Verdict
-        What the paper says about it, and whether it holds.
-    shown : DataFrame, optional
-        What the page shows of the table, if that is not all of it.
+    paper, settings
+        What was reproduced, and how.
+    exhibits, verdicts
+        What was found.
+    cells : int
+        How many cells the exhibits have.
+    seconds : float
+        The work in them, summed over cores and over all runs of the study.
     """
 
-    name: str
-    title: str
-    caption: str
-    table: pd.DataFrame
-    figure: Figure | Callable[[], Figure] | None = None
-    verdicts: tuple[Verdict, ...] = ()
-    shown: pd.DataFrame | None = None
+    command: ClassVar[str] = "reproduce"
+    caution: ClassVar[str | None] = None
 
+    paper: Paper
+    settings: Settings
+    exhibits: tuple[Reproduced, ...]
+    verdicts: tuple[Verdict, ...]
+    cells: int
+    seconds: float
+    remarks: tuple[str, ...]
+    computed: Computed = field(repr=False)
 
-def write_reproduction(
-    folder: Path,
-    paper: Paper,
-    exhibits: Sequence[Exhibit],
-    verdicts: Sequence[Verdict] = (),
-    notes: Sequence[str] = (),
-    advance: Callable[[], None] | None = None,
-) -> Path:
-    """Write every exhibit's files and the page ``index.html``, and return the page's path.
+    @property
+    def title(self) -> str:
+        """The title of the paper."""
+        return self.paper.title
 
-    Nothing is put in place before all of it is written. A page is there only while all that it
-    shows is there too; what else the folder holds is left alone.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to write; made if it does not exist.
-    paper : Paper
-        What is reproduced.
-    exhibits : sequence of Exhibit
-        Its figures and tables, in the order of the page.
-    verdicts : sequence of Verdict
-        All claims, in the order of the page; those of exhibits are added if they are missing.
-    notes : sequence of str
-        How it was computed, how long that took, and what must be said beside it.
-    advance : function, optional
-        Called after each exhibit.
-
-    Raises
-    ------
-    InvalidInput
-        If the folder cannot be written to.
-    """
-    every = every_verdict(exhibits, verdicts)
-    sections = [
-        f"<h1>{escape(paper.title)}</h1>",
-        f"<p>{escape(paper.citation)}</p>",
-        *(f"<p>{escape(note)}</p>" for note in notes),
-    ]
-    if every:
-        sections += ["<h2>What the paper says, and whether it holds</h2>", verdict_table(every)]
-    sections += [_contents(exhibits), *(_section(exhibit) for exhibit in exhibits)]
-    index = folder / "index.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with unfinished_in(folder) as unfinished:
-            (unfinished / index.name).write_text(
-                page(f"omit: {paper.title}", sections), encoding="utf-8"
-            )
-            shown: list[Path] = []
-            for exhibit in exhibits:
-                shown += _write_files(exhibit, unfinished)
-                if advance is not None:
-                    advance()
-            # An old page goes before the first of its files, the new one comes after its last.
-            with one_at_a_time(folder):
-                index.unlink(missing_ok=True)
-                for file in (*shown, unfinished / index.name):
-                    file.replace(folder / file.name)
-    except OSError as error:
-        raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
-    return index
-
-
-def every_verdict(
-    exhibits: Sequence[Exhibit], verdicts: Sequence[Verdict] = ()
-) -> tuple[Verdict, ...]:
-    """Return the verdicts on the whole and then those of exhibits, none of them twice."""
-    beside = (each for exhibit in exhibits for each in exhibit.verdicts)
-    return tuple(dict.fromkeys((*verdicts, *beside)))
-
-
-def verdict_table(verdicts: Sequence[Verdict]) -> str:
-    """Return claims, where they stand, and what became of them as an HTML table."""
-    rows = [(each.where, each.claim, each.standing, each.finding) for each in verdicts]
-    return html_table(("where", "the paper says", "it", "found"), rows, ("", "", "standing", ""))
-
-
-def _write_files(exhibit: Exhibit, folder: Path) -> list[Path]:
-    """Write the numbers and the picture of an exhibit, and return their files."""
-    numbers = folder / f"{exhibit.name}.csv"
-    exhibit.table.to_csv(numbers, index=False)
-    if exhibit.figure is None:
-        return [numbers]
-    picture = folder / f"{exhibit.name}.svg"
-    # Drawn only now and not kept: a paper may have many figures.
-    figure = exhibit.figure() if callable(exhibit.figure) else exhibit.figure
-    save_figure(figure, picture)
-    return [numbers, picture]
-
-
-def _contents(exhibits: Sequence[Exhibit]) -> str:
-    """Return links to the exhibits of a long page."""
-    if len(exhibits) <= _FEW:
-        return ""
-    links = (
-        f'<a href="#{each.name}">{escape(each.title.partition(":")[0])}</a>' for each in exhibits
-    )
-    return f"<h2>Figures and tables</h2><p>{' · '.join(links)}</p>"
-
-
-def _section(exhibit: Exhibit) -> str:
-    if exhibit.figure is not None:
-        shown = f'<img src="{exhibit.name}.svg" alt="{escape(exhibit.title)}" loading="lazy">'
-    else:
-        table = exhibit.table if exhibit.shown is None else exhibit.shown
-        shown = html_table(
-            [str(name) for name in table.columns],
-            [[_cell(value) for value in row] for row in table.itertuples(index=False)],
-            ["number" if table[name].dtype.kind in "fi" else "" for name in table.columns],
+    @property
+    def verdict(self) -> str:
+        """How many claims hold, hold in part, fail or are not tested."""
+        if not self.verdicts:
+            return "No claim of the paper is about this."
+        found = [each.finding.standing for each in self.verdicts]
+        words = (
+            ("holds", "holds", "hold"),
+            ("holds in part", "holds in part", "hold in part"),
+            ("fails", "fails", "fail"),
+            ("not tested", "is not tested", "are not tested"),
         )
-    said = verdict_table(exhibit.verdicts) if exhibit.verdicts else ""
-    return (
-        f'<h2 id="{exhibit.name}">{escape(exhibit.title)}</h2><figure>{shown}'
-        f"<figcaption>{escape(exhibit.caption)} "
-        f'<a href="{exhibit.name}.csv">The numbers</a>.</figcaption></figure>{said}'
-    )
+        parts = [
+            f"{found.count(name)} {one if found.count(name) == 1 else several}"
+            for name, one, several in words
+            if name in found
+        ]
+        total = "1 claim" if len(found) == 1 else f"{len(found)} claims"
+        return f"Of {total}, {', '.join(parts)}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How it was computed, and what could not be."""
+        problems = (
+            f"{each.exhibit.title.partition(':')[0]}: {each.problem}"
+            for each in self.exhibits
+            if each.problem is not None
+        )
+        return (*self.remarks, *problems)
+
+    def tables(self) -> Sequence[Table]:
+        """Return the claims with their verdicts, and the exhibits."""
+        fields = (
+            Field("Source", "source"),
+            Field("Claim", "claim"),
+            Field("Verdict", "verdict"),
+            Field("Evidence", "evidence"),
+        )
+        exhibits = (
+            Field("Exhibit", "name"),
+            Field("Title", "title"),
+            Field("Rows", "rows", "{:,}".format, numeric=True),
+            Field("Problem", "problem"),
+        )
+        lines = tuple(
+            (
+                each.exhibit.name,
+                each.exhibit.title,
+                None if each.numbers is None else len(each.numbers),
+                each.problem,
+            )
+            for each in self.exhibits
+        )
+        return (
+            Table("claims", "Claims", fields, tuple(_line(each) for each in self.verdicts)),
+            Table("exhibits", "Figures and tables", exhibits, lines),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claims, the exhibits and how much was computed, as JSON holds it."""
+        counts = {"paper": self.paper.name, "cells": self.cells, "seconds": self.seconds}
+        return {**counts, **super().to_json()}
+
+    def numbers(self, name: str) -> pd.DataFrame:
+        """Return the numbers of an exhibit.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none of that name, or it could not be computed.
+        """
+        known = {each.exhibit.name: each for each in self.exhibits}
+        if name not in known:
+            raise InvalidInput(f"There is no exhibit {name!r}; {nearest(name, known)}.")
+        found = known[name]
+        if found.numbers is None:
+            raise InvalidInput(f"{name} has no numbers: {found.problem}")
+        return found.numbers
+
+    def picture(self, name: str) -> Figure:
+        """Return the picture of an exhibit.
+
+        Raises
+        ------
+        InvalidInput
+            If it has none.
+        """
+        for each in self.exhibits:
+            if each.exhibit.name == name and each.exhibit.draw and each.problem is None:
+                return each.exhibit.draw(self.computed)
+        raise InvalidInput(f"{name} has no picture.")
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return the pictures, each shown as a whole on the axes that it is given."""
+        return {
+            each.exhibit.name: self._shown_on_axes(each.exhibit.name)
+            for each in self.exhibits
+            if each.exhibit.draw is not None and each.problem is None
+        }
+
+    def _shown_on_axes(self, name: str) -> Drawing:
+        def drawing(axes: Axes) -> None:
+            # A picture may have many axes of its own, so it is put on these as an image.
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+            canvas: Any = FigureCanvasAgg(self.picture(name))
+            canvas.draw()
+            axes.imshow(canvas.buffer_rgba())
+            axes.set_axis_off()
+
+        return drawing
+
+    def write_report(self, path: Path | str, advance: Callable[[], None] = lambda: None) -> Path:
+        """Write a folder with every exhibit's numbers and picture and a page, ``index.html``.
+
+        Nothing is put in place before all of it is written. A page is there only while all that it
+        shows is there too; what else the folder holds is left alone.
+
+        Parameters
+        ----------
+        path : path
+            The folder; made if it does not exist.
+        advance : callable
+            Is called after each exhibit.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        InvalidInput
+            If the folder cannot be written to.
+        """
+        folder = Path(path)
+        index = folder / "index.html"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with unfinished_in(folder) as unfinished:
+                files = [unfinished / index.name]
+                files[0].write_text(self._page(), encoding="utf-8")
+                for each in self.exhibits:
+                    files += self._write_files(each, unfinished)
+                    advance()
+                # An old page goes before the first of its files, the new one comes after its last.
+                with one_at_a_time(folder):
+                    index.unlink(missing_ok=True)
+                    for file in (*files[1:], files[0]):
+                        file.replace(folder / file.name)
+        except OSError as error:
+            raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
+        return index
+
+    def _write_files(self, each: Reproduced, folder: Path) -> list[Path]:
+        """Write the numbers and the picture of an exhibit, and return their files."""
+        if each.numbers is None:
+            return []
+        numbers = folder / f"{each.exhibit.name}.csv"
+        each.numbers.to_csv(numbers, index=False)
+        if each.exhibit.draw is None:
+            return [numbers]
+        picture = folder / f"{each.exhibit.name}.svg"
+        # Drawn only now and not kept: a paper may have many figures.
+        save_figure(each.exhibit.draw(self.computed), picture)
+        return [numbers, picture]
+
+    def _page(self) -> str:
+        from omit.report.page import page, render
+
+        sections = [
+            {
+                "name": each.exhibit.name,
+                "title": each.exhibit.title,
+                "caption": each.caption,
+                "problem": each.problem,
+                "picture": each.exhibit.draw is not None,
+                "table": self._shown(each),
+                "claims": [
+                    _line(verdict)
+                    for verdict in self.verdicts
+                    if each.exhibit.name in verdict.claim.exhibits
+                ],
+            }
+            for each in self.exhibits
+        ]
+        claims = [_line(each) for each in self.verdicts]
+        headings = self.tables()[0].headings()
+        content = render(
+            "exhibits.html", result=self, claims=claims, headings=headings, sections=sections
+        )
+        return page(f"omit: {self.paper.title}", [content])
+
+    def _shown(self, each: Reproduced) -> tuple[list[str], list[list[str]], list[str]] | None:
+        """Return headings, cells and classes of the table that the page shows."""
+        if each.numbers is None or each.exhibit.draw is not None:
+            return None
+        frame = each.numbers if each.exhibit.shown is None else each.exhibit.shown(self.computed)
+        return (
+            [str(name) for name in frame.columns],
+            [[_cell(value) for value in row] for row in frame.itertuples(index=False)],
+            ["number" if frame[name].dtype.kind in "fi" else "" for name in frame.columns],
+        )
 
 
 def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _line(verdict: Verdict) -> tuple[str, str, str, str]:
+    claim, finding = verdict.claim, verdict.finding
+    return claim.where, claim.sentence, finding.standing, finding.evidence
+
+
+def reproduce(
+    name: str | Paper,
+    *,
+    figures: Iterable[int] | None = None,
+    tables: Iterable[int] | None = None,
+    runs: int | None = None,
+    exact: bool = True,
+    epsilons: Iterable[float] | None = None,
+    data: OwnData | None = None,
+    store: Path | str | None = None,
+    where: str = "cores",
+    progress: Report | None = None,
+) -> Reproduction:
+    """Reproduce a paper, or some of its figures and tables.
+
+    A cell that cannot be computed costs only the exhibits that need it, which say so.
+
+    Parameters
+    ----------
+    name : str or Paper
+        The paper.
+    figures, tables : iterable of int, optional
+        Which of them; all by default.
+    runs, exact, epsilons, data
+        As in `Settings`.
+    store : path, optional
+        The folder of the study's results; a later call goes on from there. A temporary one by
+        default.
+    where : str
+        Where cells are computed, as in `omit.study.run_study`.
+    progress : callable, optional
+        Is told of the study's progress.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such paper, figure or table, or a setting makes no sense for the paper.
+
+    Examples
+    --------
+    >>> found = reproduce("statistical-privacy", tables=[2], where="process")
+    >>> found.verdicts[0].finding.standing
+    'holds'
+    """
+    from omit.study.run import run_study
+
+    known = name if isinstance(name, Paper) else paper(name)
+    settings = _settings(known, runs, exact, epsilons, data)
+    if settings.data is not None:
+        assert known.on is not None
+        known = known.on(settings.data)
+    exhibits = known.chosen(figures, tables)
+    _require_data(known, exhibits)
+    cells = known.cells(exhibits, settings)
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        place = store or stack.enter_context(tempfile.TemporaryDirectory())
+        results = run_study(cells, place, where, progress=progress, failures="return")
+    wall = time.perf_counter() - start
+    computed = Computed(settings, cells, results)
+    failed = {failure.cell.identity: str(failure) for failure in results.failures}
+    shown = tuple(
+        each
+        for each in (_reproduced(exhibit, computed, failed) for exhibit in exhibits)
+        if each.numbers is not None or each.problem is not None
+    )
+    work = math.fsum(results.seconds(cell) for cell in cells if cell in results)
+    remarks = () if known.notes is None else tuple(known.notes(computed))
+    if cells:
+        remarks += (
+            f"{len(cells):,} cells, {duration(work)} of work summed over cores and runs; this run "
+            f"took {duration(wall)} ({'all cores' if where == 'cores' else where}).",
+        )
+    return Reproduction(
+        known, settings, shown, _verdicts(known, shown, computed), len(cells), work, remarks,
+        computed,
+    )  # fmt: skip
+
+
+def _settings(
+    known: Paper,
+    runs: int | None,
+    exact: bool,
+    epsilons: Iterable[float] | None,
+    data: OwnData | None,
+) -> Settings:
+    """Check the settings that are not the paper's own."""
+    own = {"runs": runs, "exact": None if exact else False, "epsilons": epsilons, "data": data}
+    for setting, value in own.items():
+        if value is not None and setting in known.refusals:
+            raise InvalidInput(known.refusals[setting])
+    if data is not None and known.on is None:
+        raise InvalidInput(f"{known.name} cannot be asked of other data.")
+    if runs is not None:
+        runs = _validate.runs(runs)
+        if runs < known.fewest_runs:
+            raise InvalidInput(
+                f"Expected runs={runs} of at least {known.fewest_runs} for {known.name}: fewer "
+                "draws have no shape."
+            )
+    chosen = None if epsilons is None else tuple(sorted({_validate.epsilon(e) for e in epsilons}))
+    if chosen is not None and (not chosen or chosen[0] <= 0):
+        raise InvalidInput("Expected every epsilon to be above 0.")
+    return Settings(runs, exact, chosen, data)
+
+
+def _reproduced(exhibit: Exhibit, computed: Computed, failed: Mapping[str, str]) -> Reproduced:
+    if failed:
+        missing = [
+            failed[cell.identity]
+            for cell in exhibit.cells(computed.settings)
+            if cell.identity in failed
+        ]
+        if missing:
+            count = "One cell" if len(missing) == 1 else f"{len(missing):,} cells"
+            return Reproduced(exhibit, problem=f"{count} could not be computed: {missing[0]}.")
+    numbers = exhibit.numbers(computed)
+    caption = exhibit.caption
+    if numbers is not None and callable(caption):
+        caption = caption(computed)
+    return Reproduced(exhibit, str(caption), numbers)
+
+
+def _verdicts(known: Paper, shown: Sequence[Reproduced], computed: Computed) -> tuple[Verdict, ...]:
+    problems = {each.exhibit.name: each.problem for each in shown}
+    verdicts = []
+    for claim in known.claims:
+        about = [name for name in claim.exhibits if name in problems]
+        if claim.exhibits and not about:
+            continue
+        failed = [name for name in about if problems[name] is not None]
+        if failed:
+            finding: Finding | None = Finding(
+                "not tested", f"{failed[0]} could not be computed: {problems[failed[0]]}"
+            )
+        else:
+            finding = claim.judged(computed)
+        if finding is not None:
+            verdicts.append(Verdict(claim, finding))
+    return tuple(verdicts)
+
+
+def _require_data(known: Paper, exhibits: Sequence[Exhibit]) -> None:
+    """Refuse before anything is computed if a data set is not within reach."""
+    from omit.data.datasets import dataset
+
+    def missing(name: str) -> InvalidInput | None:
+        registered = dataset(name)
+        if registered.bundled or registered.generate is not None:
+            return None
+        try:
+            with registered.path():
+                return None
+        except InvalidInput as error:
+            return error
+
+    for name in dict.fromkeys(name for each in exhibits for name in each.data):
+        error = missing(name)
+        if error is not None:
+            free = [
+                str(each.number)
+                for each in known.exhibits
+                if each.kind == "figure"
+                and each.number is not None
+                and not any(missing(other) for other in each.data)
+            ]
+            need = f" These figures need only what is bundled: {', '.join(free)}." if free else ""
+            raise InvalidInput(f"{error}{need}") from error
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> duration(3.21), duration(200)
+    ('3.2 s', '3 min 20 s')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

@@ -1,19 +1,13 @@
-"""Accuracy gains from sampling: what the paper's figures show, declared.
+"""The numbers behind the figures of Hu, Drechsler and Kim on gains from sampling.
 
-Hu, Drechsler and Kim draw populations of 10,001 records, protect their means and medians with and
-without sampling first, and compare. The populations are the registered data sets `beta`,
-`lognormal` and `bimodal`. What the paper says, and what became of it, is in
-`accuracy_gains_verdicts`.
+The paper draws populations of 10,001 records, protects their means and medians with and without
+sampling first, and compares. The populations are the registered data sets `beta`, `lognormal` and
+`bimodal`. Distributions are drawn as often as the paper draws them. Errors over sampling rates
+(Figures 8 and 13) come from as many samples, with the noise integrated instead of drawn.
 
-The numbers behind the figures of the accuracy-gains paper.
-
-Distributions are drawn as often as the paper draws them. Errors over sampling rates (Figures 8 and
-13) come from as many samples, with the noise integrated instead of drawn.
-
-When can a sample with less noise beat all records, whatever the data? The curves of Section 4.
-
-At rate `n/N` a mechanism on a sample may use `epsilon_n = ln(1 + (N/n)(e^epsilon - 1))` (Theorem 1
-of the accuracy-gains paper). Two ratios decide what that is worth:
+When can a sample with less noise beat all records, whatever the data (Section 4)? At rate `n/N` a
+mechanism on a sample may use `epsilon_n = ln(1 + (N/n)(e^epsilon - 1))` (Theorem 1). Two ratios
+decide what that is worth:
 
 - `q = 1 - (epsilon/epsilon_n)^2` (Eq. 5): if the sensitivity does not depend on the size, the noise
   shrinks by this share of its variance, so sampling variance beyond it cannot be made up for;
@@ -33,14 +27,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, panel
+from omit._numeric import FloatArray, as_array
 from omit.accuracy.expected import base_guarantee
 from omit.accuracy.grids import GainMap, gain_map
 from omit.data.column import Column
@@ -53,15 +50,8 @@ from omit.mechanisms.mean import KnownSizeMean
 from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
 from omit.mechanisms.sensitivity import Padding, smooth_sensitivity
 from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
-from omit.papers.reproduction import Paper
-
-PAPER = Paper(
-    name="accuracy-gains",
-    title="Accuracy Gains from Privacy Amplification Through Sampling for Differential Privacy",
-    citation="J. Hu, J. Drechsler and H. J. Kim, 'Accuracy Gains from Privacy Amplification "
-    "Through Sampling for Differential Privacy', Journal of Survey Statistics and Methodology, "
-    "2022",
-)
+from omit.papers.base import Computed, Settings
+from omit.study.cell import Cell, Computation
 
 POPULATION = 10_001
 DELTA = 1 / (2 * POPULATION)
@@ -82,30 +72,222 @@ ACCEPTED_RATIOS = {
 }
 """Between which values these medians lie for other draws of the same population."""
 
-
-@dataclass(frozen=True)
-class BoundsVariant:
-    """One reading of what limits the values of the lognormal population, for which none is stated.
-
-    `upper` is the declared upper bound; None stands for no padding at all, which is not private.
-    """
-
-    name: str
-    upper: float | None
-
-
-BOUNDS_VARIANTS = (
-    BoundsVariant("no padding (NOT private)", None),
-    BoundsVariant("bound 2,000", 2e3),
-    BoundsVariant("bound 10,000", 1e4),
-    BoundsVariant("bound 100,000", 1e5),
+MECHANISMS: Mapping[str, IntegrableMechanism] = MappingProxyType(
+    {
+        "mean": KnownSizeMean(),
+        "global": GlobalQuantile(),
+        "smooth": SmoothQuantile(),
+        "smooth, no padding": SmoothQuantile(padding="none"),
+        "smooth, tight": SmoothQuantile("laplace-tight"),
+        "exponential": ExponentialQuantile(),
+    }
 )
-
 
 _AT_A_TIME = 200
 
-By = dict[tuple[float, int], FloatArray]
-"""One array of draws for each epsilon and sample size."""
+
+@dataclass(frozen=True)
+class Line:
+    """A mechanism on some data, by the parameters of a cell: what one picture shows.
+
+    `upper` is a declared upper bound in place of the registered one; `content` tells own data apart
+    that have the same name.
+    """
+
+    data: str
+    mechanism: str
+    column: str | None = None
+    lower: float | None = None
+    upper: float | None = None
+    content: str | None = None
+
+    def read(self) -> Column:
+        """Return the data."""
+        return _read(vars(self))
+
+
+BOUNDS_VARIANTS = MappingProxyType(
+    {
+        "no padding (NOT private)": Line("lognormal", "smooth, no padding"),
+        "bound 2,000": Line("lognormal", "smooth", None, 0.0, 2e3),
+        "bound 10,000": Line("lognormal", "smooth", None, 0.0, 1e4),
+        "bound 100,000": Line("lognormal", "smooth", None, 0.0, 1e5),
+    }
+)
+"""Readings of what limits the values of the lognormal population, for which none is stated."""
+LOGNORMAL = BOUNDS_VARIANTS["bound 2,000"]
+BIMODAL = Line("bimodal", "smooth")
+
+
+def target(epsilon: float, population: int = POPULATION) -> Guarantee:
+    """Return the guarantee of a release at an epsilon."""
+    return Guarantee(epsilon, 1 / (2 * population), "replace")
+
+
+def runs_of(settings: Settings) -> int:
+    """Return how often everything is drawn."""
+    return RUNS if settings.runs is None else settings.runs
+
+
+def _read(shared: Mapping[str, Any]) -> Column:
+    if shared["upper"] is None:
+        return read(shared["data"], shared["column"])
+    return read(shared["data"], shared["column"], bounds=(shared["lower"], shared["upper"]))
+
+
+def _prepared_column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
+    return _read(shared)
+
+
+def _errors(
+    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Return the errors of all records and of samples, by their size."""
+    found = gain_map(
+        column,
+        MECHANISMS[parameters["mechanism"]],
+        target(parameters["epsilon"], column.size),
+        epsilons=[parameters["epsilon"]],
+        rates=LINE_RATES,
+        runs=parameters["runs"],
+    )
+    return [
+        {
+            "records": size,
+            "mse": found.errors[0, index],
+            "low": found.low[0, index],
+            "high": found.high[0, index],
+            "mse_of_all_records": found.baseline[0],
+        }
+        for index, size in enumerate(found.sizes)
+    ]
+
+
+ERRORS = Computation(
+    "errors over the sampling rate",
+    1,
+    _errors,
+    _prepared_column,
+    ("data", "column", "lower", "upper", "content"),
+)
+
+
+def error_cells(settings: Settings, *lines: Line) -> tuple[Cell, ...]:
+    """Return the cells of some lines, one for each epsilon."""
+    epsilons = list(settings.epsilons or LINE_EPSILONS)
+    return tuple(
+        cell
+        for line in lines
+        for cell in ERRORS.grid(**vars(line), epsilon=epsilons, runs=runs_of(settings))
+    )
+
+
+def gain_map_of(computed: Computed, line: Line) -> GainMap:
+    """Return the errors of a line as a map over epsilon and the sample size."""
+    rows = computed.once(_error_rows)
+    for name, value in vars(line).items():
+        rows = rows[rows[name].isna() if value is None else rows[name] == value]
+    epsilons = tuple(dict.fromkeys(rows["epsilon"].tolist()))
+    sizes = tuple(dict.fromkeys(rows["records"].tolist()))
+    shape = len(epsilons), len(sizes)
+    mse, low, high, baseline = (
+        as_array(rows[name]).reshape(shape) for name in ("mse", "low", "high", "mse_of_all_records")
+    )
+    column, mechanism = line.read(), MECHANISMS[line.mechanism]
+    first = target(epsilons[0], column.size)
+    return GainMap(column, mechanism, first, epsilons, sizes, baseline[:, 0], mse, low, high)
+
+
+def _error_rows(computed: Computed) -> Any:
+    return computed.frame(ERRORS)
+
+
+def _answers(
+    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Return private answers on all records."""
+    mechanism, runs = MECHANISMS[parameters["mechanism"]], parameters["runs"]
+    rows = np.tile(column.counts, (min(runs, _AT_A_TIME), 1))
+    guarantee = target(parameters["epsilon"])
+    drawn = [
+        mechanism.answers(
+            column, rows[: min(_AT_A_TIME, runs - start)], column.bounds, guarantee, rng
+        )
+        for start in range(0, runs, _AT_A_TIME)
+    ]
+    return [{"answer": answer} for answer in np.concatenate(drawn)]
+
+
+def _population(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
+    return read(shared["data"])
+
+
+ANSWERS = Computation("private answers", 1, _answers, _population, ("data",))
+
+
+def answer_cells(settings: Settings, *mechanisms: str) -> tuple[Cell, ...]:
+    """Return the cells of private answers on the beta population."""
+    return ANSWERS.grid(
+        data="beta",
+        mechanism=list(mechanisms),
+        epsilon=list(VIOLIN_EPSILONS),
+        runs=runs_of(settings),
+    )
+
+
+def answers_of(computed: Computed, mechanism: str) -> dict[float, FloatArray]:
+    """Return private answers on the beta population, by epsilon."""
+    rows = computed.frame(ANSWERS)
+    rows = rows[rows["mechanism"] == mechanism]
+    return {float(epsilon): as_array(part["answer"]) for epsilon, part in rows.groupby("epsilon")}
+
+
+def _sampled(
+    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Return sensitivity, noise and median of samples: the same samples for every epsilon."""
+    mechanism, runs, size = SmoothQuantile(), parameters["runs"], parameters["records"]
+    everybody = {}
+    for epsilon in VIOLIN_EPSILONS:
+        beta = mechanism.calibration(target(epsilon)).beta
+        _, found = mechanism.sensitivities(column, column.counts[None, :], column.bounds, beta)
+        everybody[epsilon] = float(found[0])
+    sampling = FixedSizeSampling(size=size, population=column.size)
+    bases = {
+        epsilon: target(epsilon)
+        if size == column.size
+        else base_guarantee(sampling, target(epsilon))
+        for epsilon in VIOLIN_EPSILONS
+    }
+    # As many samples at a time as memory should hold.
+    parts: dict[float, list[tuple[FloatArray, FloatArray]]] = {e: [] for e in VIOLIN_EPSILONS}
+    for start in range(0, runs, _AT_A_TIME):
+        counts = sampling.draw_counts(column, min(_AT_A_TIME, runs - start), rng)
+        for epsilon, base in bases.items():
+            beta = mechanism.calibration(base).beta
+            parts[epsilon].append(mechanism.sensitivities(column, counts, column.bounds, beta))
+    rows = []
+    for epsilon, base in bases.items():
+        calibration = mechanism.calibration(base)
+        medians, sensitivities = (
+            np.concatenate(each) for each in zip(*parts[epsilon], strict=True)
+        )
+        noise = calibration.factor * sensitivities * calibration.unit.draw(rng, (runs,))
+        ratios = sensitivities / everybody[epsilon]
+        rows += [
+            {"epsilon": epsilon, "ratio": ratio, "noise": added, "median": median}
+            for ratio, added, median in zip(ratios, noise, medians, strict=True)
+        ]
+    return rows
+
+
+SAMPLED = Computation("smooth sensitivity of samples", 1, _sampled, _population, ("data",))
+
+
+def sampled_cells(settings: Settings, name: str) -> tuple[Cell, ...]:
+    """Return the cells of samples of a population, and of all its records."""
+    sizes = [POPULATION, *VIOLIN_SIZES]
+    return SAMPLED.grid(data=name, records=sizes, runs=runs_of(settings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,146 +296,44 @@ class SampledMedians:
 
     Attributes
     ----------
-    ratios
-        The smooth sensitivity of each sample, divided by that of the population.
-    noise
-        The noise added; for the whole population under the size of the population.
+    ratios, noise
+        The smooth sensitivity of every sample, divided by that of the population, and the noise
+        added, by epsilon and sample size.
     medians
-        The median of each sample without noise, by size.
+        The median of every sample without noise, by size.
     """
 
-    column: Column
-    ratios: By
-    noise: By
-    medians: dict[int, FloatArray]
+    ratios: Mapping[tuple[float, int], FloatArray]
+    noise: Mapping[tuple[float, int], FloatArray]
+    medians: Mapping[int, FloatArray]
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
-    """Everything that the figures show."""
-
-    runs: int
-    populations: dict[str, Column]
-    private_means: dict[float, FloatArray]
-    global_medians: dict[float, FloatArray]
-    smooth_medians: dict[float, FloatArray]
-    sampled: dict[str, SampledMedians]
-    errors: dict[str, GainMap]
-    tight_errors: dict[str, GainMap]
-    exponential_errors: dict[str, GainMap]
-    mean_errors: GainMap
-    global_errors: GainMap
-    by_bounds: dict[str, GainMap]
-    sensitivity_by_bounds: dict[str, float]
-
-
-def steps() -> int:
-    """Return how often `advance` is called."""
-    # The lognormal population within its registered bounds is one of the variants.
-    maps = 2 * 3 - 1 + 2 + len(BOUNDS_VARIANTS)
-    return maps * len(LINE_EPSILONS) * (len(LINE_RATES) + 1) + 5
-
-
-def compute(runs: int = RUNS, advance: Callable[[], None] = lambda: None) -> Results:
-    """Compute everything; `advance` is called after each of `steps()` steps."""
-    populations = {name: read(name) for name in ("beta", "lognormal", "bimodal")}
-    beta, lognormal = populations["beta"], populations["lognormal"]
-
-    def answers(mechanism: IntegrableMechanism, seed: int) -> dict[float, FloatArray]:
-        rng = np.random.default_rng(seed)
-        rows = np.tile(beta.counts, (min(runs, _AT_A_TIME), 1))
-        found = {}
-        for epsilon in VIOLIN_EPSILONS:
-            drawn = [
-                mechanism.answers(
-                    beta, rows[: min(_AT_A_TIME, runs - start)], beta.bounds, target(epsilon), rng
-                )
-                for start in range(0, runs, _AT_A_TIME)
-            ]
-            found[epsilon] = np.concatenate(drawn)
-        advance()
-        return found
-
-    def lines(column: Column, mechanism: IntegrableMechanism) -> GainMap:
-        return gain_map(
-            column,
-            mechanism,
-            target(LINE_EPSILONS[0]),
-            epsilons=LINE_EPSILONS,
-            rates=LINE_RATES,
-            runs=runs,
-            advance=advance,
-        )
-
-    by_bounds, sensitivity = {}, {}
-    beta_of = SmoothQuantile().calibration(target(LINE_EPSILONS[0])).beta
-    for variant in BOUNDS_VARIANTS:
-        padding: Padding = "none" if variant.upper is None else "bounds"
-        column = lognormal
-        if variant.upper is not None:
-            column = read("lognormal", bounds=(0, variant.upper))
-        by_bounds[variant.name] = lines(column, SmoothQuantile(padding=padding))
-        sensitivity[variant.name] = smooth_sensitivity(column, "median", beta_of, padding)
-    medians = {name: populations[name] for name in ("lognormal", "bimodal")}
-    return Results(
-        runs,
-        populations,
-        answers(KnownSizeMean(), 1),
-        answers(GlobalQuantile(), 2),
-        answers(SmoothQuantile(), 3),
-        {name: _sampled(column, runs, advance) for name, column in medians.items()},
+def sampled_medians(computed: Computed, name: str) -> SampledMedians:
+    """Return the samples of a population."""
+    rows = computed.frame(SAMPLED)
+    rows = rows[rows["data"] == name]
+    parts = {
+        (float(epsilon), int(size)): part
+        for (size, epsilon), part in rows.groupby(["records", "epsilon"], sort=False)
+    }
+    samples = {key: part for key, part in parts.items() if key[1] != POPULATION}
+    return SampledMedians(
+        {key: as_array(part["ratio"]) for key, part in samples.items()},
+        {key: as_array(part["noise"]) for key, part in parts.items()},
         {
-            "lognormal": by_bounds[BOUNDS_VARIANTS[1].name],
-            "bimodal": lines(medians["bimodal"], SmoothQuantile()),
+            size: as_array(part["median"])
+            for (epsilon, size), part in samples.items()
+            if epsilon == VIOLIN_EPSILONS[0]
         },
-        {name: lines(column, SmoothQuantile("laplace-tight")) for name, column in medians.items()},
-        {name: lines(column, ExponentialQuantile()) for name, column in medians.items()},
-        lines(beta, KnownSizeMean()),
-        lines(beta, GlobalQuantile()),
-        by_bounds,
-        sensitivity,
     )
 
 
-def target(epsilon: float) -> Guarantee:
-    """Return the guarantee of a release at an epsilon."""
-    return Guarantee(epsilon, DELTA, "replace")
-
-
-def _sampled(column: Column, runs: int, advance: Callable[[], None]) -> SampledMedians:
-    mechanism, rng = SmoothQuantile(), np.random.default_rng(4)
-    ratios: By = {}
-    noise: By = {}
-    medians = {}
-    whole = column.counts[None, :]
-    everybody = {}
-    for epsilon in VIOLIN_EPSILONS:
-        calibration = mechanism.calibration(target(epsilon))
-        _, found = mechanism.sensitivities(column, whole, column.bounds, calibration.beta)
-        everybody[epsilon] = float(found[0])
-        scale = calibration.factor * everybody[epsilon]
-        noise[epsilon, POPULATION] = scale * calibration.unit.draw(rng, (runs,))
-    for size in VIOLIN_SIZES:
-        sampling = FixedSizeSampling(size=size, population=column.size)
-        # The same samples for every epsilon, as many at a time as memory should hold.
-        parts: dict[float, list[tuple[FloatArray, FloatArray]]] = {
-            epsilon: [] for epsilon in VIOLIN_EPSILONS
-        }
-        for start in range(0, runs, _AT_A_TIME):
-            counts = sampling.draw_counts(column, min(_AT_A_TIME, runs - start), rng)
-            for epsilon in VIOLIN_EPSILONS:
-                base = base_guarantee(sampling, target(epsilon))
-                beta = mechanism.calibration(base).beta
-                parts[epsilon].append(mechanism.sensitivities(column, counts, column.bounds, beta))
-        for epsilon in VIOLIN_EPSILONS:
-            calibration = mechanism.calibration(base_guarantee(sampling, target(epsilon)))
-            found = np.concatenate([each[1] for each in parts[epsilon]])
-            ratios[epsilon, size] = found / everybody[epsilon]
-            drawn = calibration.unit.draw(rng, (runs,))
-            noise[epsilon, size] = calibration.factor * found * drawn
-        medians[size] = np.concatenate([each[0] for each in parts[VIOLIN_EPSILONS[0]]])
-    advance()
-    return SampledMedians(column, ratios, noise, medians)
+def sensitivity_of(line: Line, epsilon: float) -> float:
+    """Return the smooth sensitivity of all records at an epsilon."""
+    column = line.read()
+    padding: Padding = "none" if line.mechanism == "smooth, no padding" else "bounds"
+    beta = SmoothQuantile().calibration(target(epsilon, column.size)).beta
+    return smooth_sensitivity(column, "median", beta, padding)
 
 
 _NODES = 20
@@ -312,7 +392,7 @@ def _excess(epsilon: float, rate: float) -> float:
     if rate == 1:
         return 0.0
     times = 1 / rate
-    nodes, weights = panel(0.0, 1.0, _NODES)
+    nodes, weights = _legendre()
     # The integrand bends at 1/t and is smooth on every octave beyond.
     edges = [0.0]
     edge = 0.5 / times
@@ -328,6 +408,12 @@ def _excess(epsilon: float, rate: float) -> float:
     # missing is (t epsilon - epsilon_n) / (t - 1).
     share = missing * (1 - rate) / epsilon
     return share * (2 - share)
+
+
+@cache
+def _legendre() -> tuple[FloatArray, FloatArray]:
+    points, weights = np.polynomial.legendre.leggauss(_NODES)
+    return as_array((points + 1) / 2), as_array(weights / 2)
 
 
 def mean_noise_ratio_as_published(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:

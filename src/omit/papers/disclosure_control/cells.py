@@ -1,18 +1,16 @@
-"""Das et al., "Finding ε and δ of Statistical Disclosure Control Systems": its numbers, anew.
+"""The numbers behind Das et al., "Finding ε and δ of Statistical Disclosure Control Systems".
 
 What the paper prints is here as data; everything else is computed. Missing incomes (people under
 15) count as below 50,000: only then are there the 7,634 records that Table 1's swapping row needs.
-
-The numbers behind the tables and figures of the disclosure-control paper.
+Its theorems are held against what the mechanisms do on small tables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,25 +18,24 @@ from omit._numeric import as_array
 from omit._text import rounded_up
 from omit.disclosure.attributes import MISSING, Attribute, chosen
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
-from omit.disclosure.measures import exact_measures, simulated_measures, unique_exact_matches
+from omit.disclosure.measures import (
+    exact_measures,
+    simulated_measures,
+    unique_exact_matches,
+)
 from omit.disclosure.protection import TableMechanism
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.table import CountTable
 from omit.disclosure.tabulation import tabulate
-from omit.disclosure.tasks import GroupMap, group_maps, logistic_accuracy
-from omit.papers.reproduction import Paper
+from omit.disclosure.tasks import Axis, GroupMap, group_maps, logistic_accuracy
+from omit.guarantee import Guarantee
+from omit.papers.base import Computed, Settings
+from omit.study.cell import Cell, Computation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-PAPER = Paper(
-    "disclosure-control",
-    "Finding ε and δ of Statistical Disclosure Control Systems",
-    "S. Das, K. Zhu, C. Task, P. Van Hentenryck and F. Fioretto, 'Finding ε and δ of Statistical "
-    "Disclosure Control Systems'.",
-)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 THRESHOLD, RATE, RUNS = 6, 0.25, 200
 FEATURES = ("PUMA", "RAC1P", "SEX", "OWN_RENT", "income50k")
@@ -108,53 +105,98 @@ def mechanisms(
     ]
 
 
-def table_1(table: CountTable, runs: int, rng: np.random.Generator) -> pd.DataFrame:
+def mechanism_named(name: str, epsilon: float | None, k: int = THRESHOLD) -> TableMechanism:
+    """Return a mechanism of the experiments by its key; the originals have no epsilon."""
+    if epsilon is None:
+        originals = (CellSuppression(k), Swapping(("RAC1P",), RATE))
+        return next(each for each in originals if each.key == name)
+    return next(each for each in mechanisms(epsilon, k=k) if each.key == name)
+
+
+NOISY = ("Laplace", "discrete Gaussian")
+RANDOMISED = ("randomised suppression", "randomised swapping")
+ORIGINAL = ("suppression", "swapping")
+
+
+def runs_of(settings: Settings) -> int:
+    """Return how often everything is drawn that the paper draws."""
+    return RUNS if settings.runs is None else settings.runs
+
+
+def _excerpt(shared: Mapping[str, Any], rng: np.random.Generator) -> CountTable:
+    return excerpt(shared["data"])
+
+
+def _measured(
+    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return Table 1's measures of a mechanism, exactly and from runs."""
+    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
+    exact = exact_measures(mechanism, table)
+    runs = simulated_measures(mechanism, table, rng, parameters["runs"])
+    guarantee = mechanism.guarantee(table.universe())
+    return {
+        # Without a guarantee delta is 1.
+        "delta": guarantee.delta if isinstance(guarantee, Guarantee) else None,
+        "bias": exact.bias,
+        "fairness": exact.fairness,
+        "variance": exact.variance,
+        "bias, runs": runs.bias,
+        "fairness, runs": runs.fairness,
+        "variance, runs": runs.variance,
+    }
+
+
+MEASURED = Computation("measures of a protected table", 1, _measured, _excerpt, ("data",))
+
+
+def table_1_cells(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Table 1."""
+    return MEASURED.grid(
+        data="nist-ma",
+        epsilon=list(EPSILONS),
+        mechanism=[*NOISY, *RANDOMISED],
+        runs=runs_of(settings),
+    )
+
+
+def table_1(computed: Computed) -> pd.DataFrame:
     """Return Table 1: printed, exact, and estimated from as many runs as in the paper."""
     import pandas as pd
 
     rows = []
-    for epsilon in EPSILONS:
-        for mechanism in mechanisms(epsilon):
-            delta, error, fairness, variance = PRINTED[epsilon, mechanism.key]
-            exact = exact_measures(mechanism, table)
-            runs_of = simulated_measures(mechanism, table, rng, runs)
-            rows.append(
-                {
-                    "ε": epsilon,
-                    "mechanism": mechanism.key,
-                    "δ printed": delta,
-                    "δ exact": exact_delta(mechanism, table),
-                    "bias printed": error,
-                    "bias exact": exact.bias,
-                    "bias, runs": runs_of.bias,
-                    "α printed": fairness,
-                    "α exact": exact.fairness,
-                    "α, runs": runs_of.fairness,
-                    "variance printed": variance,
-                    "variance exact": exact.variance,
-                    "variance, runs": runs_of.variance,
-                }
-            )
+    for line in computed.frame(MEASURED).to_dict("records"):
+        delta, error, fairness, variance = PRINTED[line["epsilon"], line["mechanism"]]
+        exact_delta = line["delta"]
+        rows.append(
+            {
+                "ε": line["epsilon"],
+                "mechanism": line["mechanism"],
+                "δ printed": delta,
+                "δ exact": "1" if pd.isna(exact_delta) else rounded_up(exact_delta, 2),
+                "bias printed": error,
+                "bias exact": line["bias"],
+                "bias, runs": line["bias, runs"],
+                "α printed": fairness,
+                "α exact": line["fairness"],
+                "α, runs": line["fairness, runs"],
+                "variance printed": variance,
+                "variance exact": line["variance"],
+                "variance, runs": line["variance, runs"],
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def exact_delta(mechanism: TableMechanism, table: CountTable) -> str:
-    """Return delta at the mechanism's epsilon as text; 1 where there is no guarantee."""
-    from omit.guarantee import Guarantee
-
-    answer = mechanism.guarantee(table.universe())
-    return rounded_up(answer.delta, 2) if isinstance(answer, Guarantee) else "1"
-
-
-def swapping_variants(table: CountTable) -> pd.DataFrame:
+def _variants(
+    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
+) -> list[dict[str, Any]]:
     """Return what Table 1's swapping row could be: who may be a donor, and which one is.
 
     The last rows let one record be the donor of every target: all swapped records then land in
     one cell. The cell is the one that comes nearest to the printed numbers.
     """
-    import pandas as pd
-
-    rows = []
+    rows: list[dict[str, Any]] = []
     for quasi in (("RAC1P",), ("RAC1P", "SEX"), FEATURES):
         for donor in ("another record", "other quasi-identifiers"):
             for ties in ("random", "first"):
@@ -192,113 +234,219 @@ def swapping_variants(table: CountTable) -> pd.DataFrame:
             "bias": printed[1], "fairness": printed[2], "variance": printed[3],
         }
     )  # fmt: skip
-    return pd.DataFrame(rows)
+    return rows
 
 
-def figure_2(table: CountTable) -> pd.DataFrame:
-    """Return errors and fairness of both methods and their randomised versions, exactly."""
-    import pandas as pd
-
-    rows = []
-    for k in range(2, 21, 2):
-        for epsilon in (None, *EPSILONS):
-            suppression = (
-                CellSuppression(k)
-                if epsilon is None
-                else RandomisedCellSuppression(k, epsilon=epsilon)
-            )
-            rows.append(_figure_2_row("suppression", k, epsilon, suppression, table))
-    for percent in range(5, 51, 5):
-        for epsilon in (None, *EPSILONS):
-            rate = percent / 100
-            swapping = (
-                Swapping(("RAC1P",), rate)
-                if epsilon is None
-                else RandomisedSwapping(("RAC1P",), rate, epsilon=epsilon)
-            )
-            rows.append(_figure_2_row("swapping", percent, epsilon, swapping, table))
-    return pd.DataFrame(rows)
+VARIANTS = Computation("donors of swapping", 1, _variants, _excerpt, ("data",))
 
 
-def _figure_2_row(
-    method: str, parameter: int, epsilon: float | None, mechanism: TableMechanism, table: CountTable
-) -> dict[str, object]:
+def variant_cells(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cell of all ways to choose donors."""
+    return VARIANTS.grid(data="nist-ma")
+
+
+def swapping_variants(computed: Computed) -> pd.DataFrame:
+    """Return what Table 1's swapping row could be; the last row is the printed one."""
+    return computed.frame(VARIANTS).drop(columns="data")
+
+
+def _compared_with_original(
+    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return error and fairness of a method or its randomised version, exactly."""
+    epsilon, value = parameters["epsilon"], parameters["parameter"]
+    mechanism: TableMechanism
+    if parameters["method"] == "suppression":
+        mechanism = CellSuppression(value)
+        if epsilon is not None:
+            mechanism = RandomisedCellSuppression(value, epsilon=epsilon)
+    else:
+        mechanism = Swapping(("RAC1P",), value / 100)
+        if epsilon is not None:
+            mechanism = RandomisedSwapping(("RAC1P",), value / 100, epsilon=epsilon)
     found = exact_measures(mechanism, table)
-    return {
-        "method": method,
-        "parameter": parameter,
-        "epsilon": math.inf if epsilon is None else epsilon,
-        "absolute error": found.absolute,
-        "fairness": found.fairness,
-    }
+    return {"absolute error": found.absolute, "fairness": found.fairness}
+
+
+COMPARED = Computation(
+    "randomised against original", 1, _compared_with_original, _excerpt, ("data",)
+)
+
+
+def figure_2_cells(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Figure 2: thresholds, and percentages of records swapped."""
+    return tuple(
+        cell
+        for method, values in (("suppression", range(2, 21, 2)), ("swapping", range(5, 51, 5)))
+        for cell in COMPARED.grid(
+            data="nist-ma",
+            method=method,
+            parameter=values,
+            epsilon=[None, *EPSILONS],
+        )
+    )
+
+
+def figure_2(computed: Computed) -> pd.DataFrame:
+    """Return errors and fairness of both methods and their randomised versions, exactly."""
+    names = ["method", "parameter", "epsilon", "absolute error", "fairness"]
+    found = computed.frame(COMPARED)[names]
+    return found.assign(epsilon=found["epsilon"].fillna(math.inf))
 
 
 GROUPS = {"white men": {"RAC1P": "1", "SEX": "1"}, "black men": {"RAC1P": "2", "SEX": "1"}}
 
 
-def figure_3(runs: int, rng: np.random.Generator) -> list[GroupMap]:
-    """Return two-way marginals of income decile and education at ε = 2 and k = 10."""
-    table = tabulate("nist-national", ["RAC1P", "SEX", "PINCP_DECILE", "EDU"])
+def _national(shared: Mapping[str, Any], rng: np.random.Generator) -> CountTable:
+    return tabulate(shared["data"], ["RAC1P", "SEX", "PINCP_DECILE", "EDU"])
+
+
+def _mapped(
+    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Return two-way marginals of income decile and education, a row for each count."""
+    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"], parameters["k"])
+    mean = as_array(mechanism.study(table, rng, parameters["runs"]).mean(axis=0))
+    return [
+        {
+            "group": each.group,
+            "x": category,
+            "x number": each.x.numbers[i],
+            "y": other,
+            "y number": each.y.numbers[j],
+            "change": each.change[i, j],
+            "error for 100 records": each.error,
+            "true intercept": each.true_line[0],
+            "true slope": each.true_line[1],
+            "intercept": each.line[0],
+            "slope": each.line[1],
+        }
+        for each in group_maps(mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean)
+        for i, category in enumerate(each.x.categories)
+        for j, other in enumerate(each.y.categories)
+    ]
+
+
+MAPPED = Computation("two-way marginals of groups", 1, _mapped, _national, ("data",))
+
+
+def figure_3_cells(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Figure 3, at ε = 2 and k = 10."""
+    return MAPPED.grid(
+        data="nist-national",
+        mechanism=[*NOISY, *RANDOMISED],
+        epsilon=2.0,
+        k=10,
+        runs=runs_of(settings),
+    )
+
+
+def figure_3(computed: Computed) -> list[GroupMap]:
+    """Return the maps of Figure 3."""
     found = []
-    for mechanism in mechanisms(2.0, k=10):
-        mean = as_array(mechanism.study(table, rng, runs).mean(axis=0))
-        found += group_maps(mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean)
+    by_map = computed.frame(MAPPED).groupby(["mechanism", "group"], sort=False)
+    for (mechanism, group), rows in by_map:
+        x, y = (
+            Axis(
+                name,
+                tuple(dict.fromkeys(rows[side].tolist())),
+                tuple(dict.fromkeys(rows[f"{side} number"].tolist())),
+                False,
+            )
+            for side, name in (("x", "EDU"), ("y", "PINCP_DECILE"))
+        )
+        first = rows.iloc[0]
+        found.append(
+            GroupMap(
+                str(mechanism),
+                str(group),
+                x,
+                y,
+                as_array(rows["change"]).reshape(len(x.categories), len(y.categories)),
+                (float(first["true intercept"]), float(first["true slope"])),
+                (float(first["intercept"]), float(first["slope"])),
+                float(first["error for 100 records"]),
+            )
+        )
     return found
 
 
-def figure_4(
-    runs: int, rng: np.random.Generator, advance: Callable[..., None] | None = None
-) -> pd.DataFrame:
-    """Return the accuracy of logistic regression on released data, scored on the original."""
-    import pandas as pd
-
+def _classified_table(shared: Mapping[str, Any], rng: np.random.Generator) -> CountTable:
     features = ["RAC1P", "age5", "SEX", "OWN_RENT", "income50k"]
-    table = tabulate("nist-ma", features, derive=[INCOME, AGE], missing="category")
-    table = merged_missing(table, "income50k", "no")
-    baseline = logistic_accuracy(table, as_array(table.flat), "income50k")
-    rows = []
-    for epsilon in EPSILONS:
-        every: list[TableMechanism] = [*mechanisms(epsilon)]
-        every += [CellSuppression(THRESHOLD), Swapping(("RAC1P",), RATE)]
-        for mechanism in every:
-            draws = mechanism.study(table, rng, 1 if mechanism.key == "suppression" else runs)
-            scores = [logistic_accuracy(table, draw, "income50k") for draw in draws]
-            rows.append(
-                {
-                    "epsilon": epsilon,
-                    "mechanism": mechanism.key,
-                    "accuracy": float(np.mean(scores)),
-                    "standard error": float(np.std(scores) / math.sqrt(len(scores))),
-                    "baseline": baseline,
-                }
-            )
-            if advance is not None:
-                advance()
-    return pd.DataFrame(rows)
+    table = tabulate(shared["data"], features, derive=[INCOME, AGE], missing="category")
+    return merged_missing(table, "income50k", "no")
 
 
-def figure_5(runs: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return unique exact matches in Massachusetts and Texas, without suppression."""
+def _classified(
+    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the accuracy of logistic regression on releases, scored on the original."""
+    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
+    draws = mechanism.study(table, rng, parameters["runs"])
+    scores = [logistic_accuracy(table, draw, "income50k") for draw in draws]
+    return {
+        "accuracy": float(np.mean(scores)),
+        "standard error": float(np.std(scores) / math.sqrt(len(scores))),
+        "baseline": logistic_accuracy(table, as_array(table.flat), "income50k"),
+    }
+
+
+CLASSIFIED = Computation("classifier from releases", 1, _classified, _classified_table, ("data",))
+
+
+def figure_4_cells(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Figure 4; what is not randomised needs one run, and no epsilon."""
+    runs = runs_of(settings)
+    grid, data = CLASSIFIED.grid, "nist-ma"
+    drawn = [*NOISY, *RANDOMISED]
+    return (
+        *grid(data=data, mechanism=drawn, epsilon=list(EPSILONS), runs=runs),
+        *grid(data=data, mechanism="suppression", epsilon=None, runs=1),
+        *grid(data=data, mechanism="swapping", epsilon=None, runs=runs),
+    )
+
+
+def figure_4(computed: Computed) -> pd.DataFrame:
+    """Return the accuracies by epsilon; the originals are the same at each."""
     import pandas as pd
 
-    rows = []
-    for name in ("nist-ma", "nist-tx"):
-        table = excerpt(name)
-        for epsilon in EPSILONS:
-            for mechanism in mechanisms(epsilon):
-                if isinstance(mechanism, CellSuppression):
-                    continue
-                matches = unique_exact_matches(table, mechanism.study(table, rng, runs))
-                rows.append(
-                    {
-                        "data": name,
-                        "epsilon": epsilon,
-                        "mechanism": mechanism.key,
-                        "matches": float(matches.mean()),
-                        "all unique": float(100 * (table.flat == 1).sum() / table.size),
-                    }
-                )
-    return pd.DataFrame(rows)
+    found = computed.frame(CLASSIFIED)
+    original = found["epsilon"].isna()
+    names = ["epsilon", "mechanism", "accuracy", "standard error", "baseline"]
+    parts = [
+        pd.concat([found[found["epsilon"] == epsilon], found[original].assign(epsilon=epsilon)])
+        for epsilon in dict.fromkeys(found[~original]["epsilon"])
+    ]
+    return pd.concat(parts)[names].reset_index(drop=True)
+
+
+def _matched(
+    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the share of records that are unique and matched exactly in a release."""
+    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
+    matches = unique_exact_matches(table, mechanism.study(table, rng, parameters["runs"]))
+    unique = float(100 * (table.flat == 1).sum() / table.size)
+    return {"matches": float(matches.mean()), "all unique": unique}
+
+
+MATCHED = Computation("unique exact matches", 1, _matched, _excerpt, ("data",))
+
+
+def figure_5_cells(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Figure 5: Massachusetts and Texas, without suppression."""
+    return MATCHED.grid(
+        data=["nist-ma", "nist-tx"],
+        epsilon=list(EPSILONS),
+        mechanism=[*NOISY, "randomised swapping"],
+        runs=runs_of(settings),
+    )
+
+
+def figure_5(computed: Computed) -> pd.DataFrame:
+    """Return unique exact matches by data, epsilon and mechanism."""
+    names = ["data", "epsilon", "mechanism", "matches", "all unique"]
+    return computed.frame(MATCHED)[names]
 
 
 def figure_1() -> pd.DataFrame:
@@ -328,52 +476,3 @@ def figure_1() -> pd.DataFrame:
             "gender swapped": swapped.astype(int),
         }
     )
-
-
-SEED = 2024
-STEPS = 30
-"""How often `compute` advances."""
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """Everything that the tables and figures show.
-
-    Attributes
-    ----------
-    runs
-        How often everything was drawn that the paper draws.
-    table
-        Massachusetts, on which Table 1 and Figure 2 are computed.
-    table_1, figure_2, figure_3, figure_4, figure_5
-        The numbers of each.
-    variants
-        Ways to read Table 1's swapping row.
-    """
-
-    runs: int
-    table: CountTable
-    table_1: pd.DataFrame
-    variants: pd.DataFrame
-    figure_2: pd.DataFrame
-    figure_3: list[GroupMap]
-    figure_4: pd.DataFrame
-    figure_5: pd.DataFrame
-
-
-def compute(runs: int = RUNS, advance: Callable[..., None] = lambda steps=1: None) -> Results:
-    """Compute everything; `advance` is told of `STEPS` steps in all."""
-    rng = np.random.default_rng(SEED)
-    table = excerpt("nist-ma")
-    first = table_1(table, runs, rng)
-    variants = swapping_variants(table)
-    advance(2)
-    second = figure_2(table)
-    advance(2)
-    third = figure_3(runs, rng)
-    advance()
-    fifth = figure_5(runs, rng)
-    advance()
-    # Last, because it takes the longest and tells how far it is.
-    fourth = figure_4(runs, rng, advance)
-    return Results(runs, table, first, variants, second, third, fourth, fifth)

@@ -1,18 +1,17 @@
-"""Every figure of the paper, as a declaration of the cells that it shows.
+"""Every figure of the paper on omitting records, as a declaration of the cells that it shows.
 
-How one point of the paper's plots is computed: the error of a statistic after an omission.
-
-A statistic of a column has its exact error where there is one. A clustering is simulated, with the
-same random numbers for all omissions at one epsilon, so that differences are sharp; the seed
-belongs to what they share.
+A cell is one point of a plot: the error of a statistic after an omission. A statistic of a column
+has its exact error where there is one. A clustering is simulated, with the same random numbers for
+all omissions at one epsilon, so that differences are sharp; the seed belongs to what they share.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -35,16 +34,8 @@ from omit.mechanisms.mode import NoisyMode
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import NoOmission, PoissonSampling
-from omit.papers.reproduction import Paper
+from omit.papers.base import OwnData, Settings
 from omit.study.cell import Cell, Computation
-
-PAPER = Paper(
-    "omitting-records",
-    "The Adverse Effects of Omitting Records in Differential Privacy",
-    "À. Miranda-Pascual, J. Parra-Arnau and T. Strufe, 'The Adverse Effects of Omitting Records in "
-    "Differential Privacy: How Sampling and Suppression Degrade the Privacy–Utility Tradeoff', "
-    "USENIX Security, long version.",
-)
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -61,6 +52,7 @@ class Subject:
     data: str
     column: str | None
     mechanism: str
+    own: OwnData | None = None
 
     @property
     def statistic(self) -> str:
@@ -70,7 +62,8 @@ class Subject:
     @property
     def place(self) -> str:
         """Which data, for people."""
-        return self.data if self.column is None else f"{self.data} {self.column}"
+        data = Path(self.data).name
+        return data if self.column is None else f"{data} {self.column}"
 
     @property
     def title(self) -> str:
@@ -157,66 +150,26 @@ def _declared() -> dict[int, PaperFigure]:
 FIGURES: Mapping[int, PaperFigure] = MappingProxyType(_declared())
 
 
-def figures(numbers: Iterable[int] | None = None) -> tuple[PaperFigure, ...]:
-    """Return the figures with these numbers, or all.
-
-    Raises
-    ------
-    InvalidInput
-        If the paper has no such figure.
-
-    Examples
-    --------
-    >>> [each.subjects[0].title for each in figures([10, 44])]
-    ['mode, Laplace: adult age', 'DPLloyd: adult']
-    """
-    if numbers is None:
-        return tuple(FIGURES.values())
-    chosen = sorted(set(numbers))
-    for number in chosen:
-        if number not in FIGURES:
-            raise InvalidInput(
-                f"Expected figure={number} to be one of the paper's, 1 to {max(FIGURES)}."
-            )
-    return tuple(FIGURES[number] for number in chosen)
+def figure_cells(figure: PaperFigure, settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells that a figure needs."""
+    return tuple(
+        cell for subject in figure.subjects for cell in _subject_cells(figure, subject, settings)
+    )
 
 
-def cells(
-    chosen: Iterable[PaperFigure], *, exact: bool = True, runs: int | None = None
-) -> tuple[Cell, ...]:
-    """Return the cells that figures need, each once.
-
-    Parameters
-    ----------
-    chosen : iterable of PaperFigure
-        The figures.
-    exact : bool
-        Whether errors of columns are exact where they can be.
-    runs : int, optional
-        How often a simulated error is; by default as often as in the paper, and 200 times for
-        k-median.
-    """
-    found: dict[str, Cell] = {}
-    for figure in chosen:
-        for subject in figure.subjects:
-            for cell in _cells(figure, subject, exact, runs):
-                found.setdefault(cell.identity, cell)
-    return tuple(found.values())
-
-
-def _cells(
-    figure: PaperFigure, subject: Subject, exact: bool, runs: int | None
-) -> tuple[Cell, ...]:
-    often = published_runs(subject)
-    if runs is not None and not (exact and subject.column):
-        often = runs  # an exact error does not depend on how often others are simulated
+def _subject_cells(figure: PaperFigure, subject: Subject, settings: Settings) -> tuple[Cell, ...]:
     common: dict[str, object] = {
         "data": subject.data,
         "mechanism": subject.mechanism,
-        "epsilon": list(EPSILONS),
-        "runs": often,
+        "epsilon": list(settings.epsilons or EPSILONS),
+        "runs": published_runs(subject) if settings.runs is None else settings.runs,
     }
-    if subject.column is None:
+    if subject.own is not None:
+        computation = OWN_ERROR
+        lower, upper = subject.own.bounds or (None, None)
+        common |= {"column": subject.column, "exact": settings.exact, "lower": lower}
+        common |= {"upper": upper, "content": subject.own.content}
+    elif subject.column is None:
         computation = CLUSTERING_LOSS
         common["measured_on"] = "kept" if "published" in subject.mechanism else "all"
         # The authors' code scales the columns by their own extremes, which is not private.
@@ -224,7 +177,7 @@ def _cells(
         common["bounds"] = "from-data" if from_data else "registered"
     else:
         computation = COLUMN_ERROR
-        common |= {"column": subject.column, "exact": exact}
+        common |= {"column": subject.column, "exact": settings.exact}
     nothing: dict[str, object] = {"rate": None, "m": None, "M": None, "bound": None}
     grid = computation.grid
     found = grid(kind="none", noise_reduction=True, **nothing, **common)
@@ -233,8 +186,8 @@ def _cells(
         return found + grid(kind="poisson", noise_reduction=True, **some, **common)
     # Without noise reduction the privacy bound does not matter.
     bounds = BOUNDS if figure.noise_reduction else ("mixture",)
-    for place, m in enumerate(PROBABILITIES):
-        some = {"rate": None, "m": m, "M": list(PROBABILITIES[place:]), "bound": list(bounds)}
+    for index, m in enumerate(PROBABILITIES):
+        some = {"rate": None, "m": m, "M": list(PROBABILITIES[index:]), "bound": list(bounds)}
         found += grid(
             kind="outlier-score", noise_reduction=figure.noise_reduction, **some, **common
         )
@@ -247,11 +200,6 @@ def published_runs(subject: Subject) -> int:
         return _MEDIAN_RUNS
     known: Mapping[str, ProtectedStatistic] = {**COLUMN_MECHANISMS, **CLUSTERINGS}
     return known[subject.mechanism].published_runs
-
-
-def needed_data(chosen: Iterable[PaperFigure]) -> tuple[str, ...]:
-    """Return the names of the data sets that figures need."""
-    return tuple(dict.fromkeys(each.data for figure in chosen for each in figure.subjects))
 
 
 COLUMN_MECHANISMS: Mapping[str, Mechanism] = {
@@ -284,6 +232,12 @@ def omission(parameters: Mapping[str, Any]) -> Omission:
 
 def _column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
     return read(shared["data"], shared["column"])
+
+
+def _own_column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
+    if shared["upper"] is None:
+        return read(shared["data"], shared["column"])
+    return read(shared["data"], shared["column"], bounds=(shared["lower"], shared["upper"]))
 
 
 def _column_error(
@@ -417,6 +371,13 @@ def _clustering_cost(parameters: Mapping[str, Any]) -> float:
 COLUMN_ERROR = Computation(
     "error of a statistic of a column", 1, _column_error, _column, ("data", "column")
 )
+OWN_ERROR = Computation(
+    "error of a statistic of own data",
+    1,
+    _column_error,
+    _own_column,
+    ("data", "column", "lower", "upper", "content"),
+)
 CLUSTERING_LOSS = Computation(
     "loss of a clustering",
     3,
@@ -425,3 +386,15 @@ CLUSTERING_LOSS = Computation(
     ("data", "bounds", "mechanism", "epsilon", "runs", "measured_on"),
     _clustering_cost,
 )
+
+
+def figures_on(data: OwnData) -> tuple[PaperFigure, ...]:
+    """Return the paper's kinds of figures for the mean and the mode of other data."""
+    mechanisms = tuple(COLUMN_MECHANISMS)
+    column = read(data.source, data.column, bounds=data.bounds)
+    if column.is_text:
+        mechanisms = _MODES
+    subjects = tuple(Subject(data.source, data.column, each, data) for each in mechanisms)
+    found = [PaperFigure(1, "sampling", subjects)]
+    found += [PaperFigure(2 + i, "suppression", (each,)) for i, each in enumerate(subjects)]
+    return tuple(found)

@@ -1,18 +1,27 @@
-"""What the paper claims about utility, and whether the numbers bear it out.
+"""What the paper on omitting records claims about utility, and how it is judged.
 
-The results of the paper's cells as one table, and where each omission stands.
+`judged` makes one table of all cells, with where each omission stands; a claim reads its rows of
+it. A claim that omission is worse holds if it surely is worse in nearly all cells that are decided,
+fails if it surely is better in a considerable share, and is not tested where hardly any cell is
+decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from omit._text import rounded_up
 from omit.data.reading import read
 from omit.laws.intervals import NORMAL, judge_all, student_quantile
-from omit.papers.omitting_records.cells import FIGURES, PaperFigure, Subject
-from omit.papers.reproduction import Standing, Verdict
+from omit.papers.base import Claim, Computed, Finding, Standing
+from omit.papers.omitting_records.cells import (
+    CLUSTERING_LOSS,
+    COLUMN_ERROR,
+    OWN_ERROR,
+    PaperFigure,
+    Subject,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,15 +35,10 @@ _LLOYD_PUBLISHED = Subject("adult", None, "DPLloyd as published")
 _MEDIAN = Subject("kmedian-synthetic", None, "k-median")
 
 
-def verdicts(table: pd.DataFrame) -> tuple[tuple[Verdict, tuple[int, ...]], ...]:
-    """Return the verdict on every claim whose cells are in the table, with the figures it is about.
-
-    A claim that omission is worse holds if it surely is worse in nearly all cells that are decided,
-    fails if it surely is better in a considerable share, and is not tested where hardly any cell
-    is decided.
-    """
-    found = ((claim(table), figures) for claim, figures in _CLAIMS)
-    return tuple((each, figures) for each, figures in found if each is not None)
+def judged_cells(computed: Computed) -> pd.DataFrame | None:
+    """Return the judged table of everything that was computed, or None if nothing was."""
+    results = computed.frame(COLUMN_ERROR, OWN_ERROR, CLUSTERING_LOSS)
+    return None if results.empty else judged(results)
 
 
 def _standing(rows: pd.DataFrame) -> Standing:
@@ -44,7 +48,7 @@ def _standing(rows: pd.DataFrame) -> Standing:
     if worse + better < 0.1 * len(rows):
         return "not tested"
     if better > 0.25 * (worse + better):
-        return "does not hold"
+        return "fails"
     return "holds" if better <= 0.01 * (worse + better) else "holds in part"
 
 
@@ -58,8 +62,7 @@ def survival(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     lines = []
-    subjects = dict.fromkeys(each for figure in FIGURES.values() for each in figure.subjects)
-    for subject in subjects:
+    for subject in _subjects(table):
         rows = of_subject(table, subject)
         rows = rows[(rows["kind"] == "outlier-score") & rows["noise_reduction"]]
         for bound, part in rows.groupby("bound"):
@@ -78,6 +81,12 @@ def survival(table: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(lines)
+
+
+def _subjects(table: pd.DataFrame) -> list[Subject]:
+    """Return the statistics in a table, in its order."""
+    lines = table[["data", "column", "mechanism"]].drop_duplicates()
+    return [Subject(data, column or None, name) for data, column, name in lines.to_numpy()]
 
 
 def _survives(rows: pd.DataFrame) -> str:
@@ -107,7 +116,7 @@ def _counted(rows: pd.DataFrame) -> str:
     return ", ".join(parts)
 
 
-def _sampling_never_helps(table: pd.DataFrame) -> Verdict | None:
+def _sampling_never_helps(table: pd.DataFrame) -> Finding | None:
     rows = table[table["kind"] == "poisson"]
     if rows.empty:
         return None
@@ -119,32 +128,27 @@ def _sampling_never_helps(table: pd.DataFrame) -> Verdict | None:
     )
     exact = rows[rows["method"] == "exact"]
     apart = f" Of the {len(exact):,} exact ones: {_counted(exact)}." if len(exact) else ""
-    return Verdict(
-        "At the same privacy, sampling makes every statistic worse at almost all rates.",
-        "Section 3.2",
+    return Finding(
         _standing(rows),
         f"Of {len(rows):,} points: {_counted(rows)}{where}.{apart} Undecided: modes that are never "
         "missed either way, and differences that the runs do not resolve.",
     )
 
 
-def _mean_stays_small(table: pd.DataFrame) -> Verdict | None:
+def _mean_stays_small(table: pd.DataFrame) -> Finding | None:
     rows = _sampling(table, _AGE_MEAN)
     if rows.empty:
         return None
     above = float(rows[rows["rate"] > 0.4]["error"].max())
     all_rates = float(rows["error"].max())
-    return Verdict(
-        "The sampled mean of Adult age errs by less than .25 % at rates above .4, and by less than "
-        "2 % at all rates.",
-        "Section 3.2",
-        "holds" if above < 0.25 and all_rates < 2 else "does not hold",
+    return Finding(
+        "holds" if above < 0.25 and all_rates < 2 else "fails",
         f"At most {rounded_up(above)} % at rates above .4, at most {rounded_up(all_rates)} % at "
         "all rates.",
     )
 
 
-def _hours_mode_is_safe(table: pd.DataFrame) -> Verdict | None:
+def _hours_mode_is_safe(table: pd.DataFrame) -> Finding | None:
     rows = _sampling(table, _HOURS_MODE)
     if rows.empty:
         return None
@@ -152,32 +156,29 @@ def _hours_mode_is_safe(table: pd.DataFrame) -> Verdict | None:
     worst, usual = float(rows["high"].max()), float(rows[rows["rate"] >= 0.05]["high"].max())
     column = read(_HOURS_MODE.data, _HOURS_MODE.column)
     share = 100 * int(column.counts.max()) / column.size
-    return Verdict(
-        "The mode of hours-per-week is never missed, as it has more than half of the records.",
-        "Section 3.2",
-        "does not hold" if worst > 1e-3 else "holds" if share > 50 else "holds in part",
+    return Finding(
+        "fails" if worst > 1e-3 else "holds" if share > 50 else "holds in part",
         f"Missed with probability at most {rounded_up(worst, 2)} (rates from .05: "
         f"{rounded_up(usual, 2)}); the mode has {share:.2f} % of the records.",
     )
 
 
-def _age_mode_collapses(table: pd.DataFrame) -> Verdict | None:
+def _age_mode_collapses(table: pd.DataFrame) -> Finding | None:
     rows = _sampling(table, _AGE_MODE)
     if rows.empty:
         return None
     strict = rows[rows["epsilon"] == 0.25]
+    if strict.empty:
+        return None
     plain = float(strict["without_omission"].iloc[0])
     share = float((strict["error"] > 0.6).mean())
-    return Verdict(
-        "Sampling takes the failure probability of the mode of Adult age from under 18 % to over "
-        "60 % at most rates.",
-        "Section 3.2",
-        "holds" if plain < 0.18 and share > 0.5 else "does not hold",
+    return Finding(
+        "holds" if plain < 0.18 and share > 0.5 else "fails",
         f"At ε = .25 it is {plain:.4f} without sampling, and above .6 at {share:.0%} of the rates.",
     )
 
 
-def _lloyd_spikes(table: pd.DataFrame) -> Verdict | None:
+def _lloyd_spikes(table: pd.DataFrame) -> Finding | None:
     """Look at the largest ratio over epsilon at rates above, at and below .1."""
     sentences, standings = [], []
     for subject, name in ((_LLOYD, "corrected"), (_LLOYD_PUBLISHED, "as published")):
@@ -201,23 +202,19 @@ def _lloyd_spikes(table: pd.DataFrame) -> Verdict | None:
     if min(standings) == 2:
         standing = "holds"
     elif max(standings) == 0:
-        standing = "does not hold"
-    return Verdict(
-        "DPLloyd stays close to its error without sampling until it spikes near a rate of .1.",
-        "Section 3.2",
+        standing = "fails"
+    return Finding(
         standing,
         ". ".join(each[0].upper() + each[1:] for each in sentences) + ".",
     )
 
 
-def _median_degrades(table: pd.DataFrame) -> Verdict | None:
+def _median_degrades(table: pd.DataFrame) -> Finding | None:
     rows = _sampling(table, _MEDIAN)
     if rows.empty:
         return None
     largest = float((rows["gain"].abs() / rows["without_omission"]).max())
-    return Verdict(
-        "Sampling makes k-median worse, like the others.",
-        "Section 3.2",
+    return Finding(
         _standing(rows),
         f"Of {len(rows)} points: {_counted(rows)}, by the average cost of all records; no rate "
         f"changes it by more than {largest:.1%}. What the published code reports is not a cost "
@@ -225,7 +222,7 @@ def _median_degrades(table: pd.DataFrame) -> Verdict | None:
     )
 
 
-def _suppression_never_helps(table: pd.DataFrame) -> Verdict | None:
+def _suppression_never_helps(table: pd.DataFrame) -> Finding | None:
     rows = table[(table["kind"] == "outlier-score") & table["noise_reduction"]]
     rows = rows[rows["standing"] != "unattainable"]
     if rows.empty:
@@ -234,15 +231,13 @@ def _suppression_never_helps(table: pd.DataFrame) -> Verdict | None:
         f"with the {bound} bound {len(part):,} cells can be reached: {_counted(part)}"
         for bound, part in rows.groupby("bound")
     ]
-    return Verdict(
-        "There are almost no points where outlier-score suppression improves utility.",
-        "Section 6.2",
+    return Finding(
         _standing(rows),
         f"At the same guarantee, {'; '.join(parts)}.",
     )
 
 
-def _privacy_degrades(table: pd.DataFrame) -> Verdict | None:
+def _privacy_degrades(table: pd.DataFrame) -> Finding | None:
     """Count in how many cells the base epsilon must be below the target's."""
     rows = table[(table["kind"] == "outlier-score") & table["noise_reduction"]]
     if rows.empty:
@@ -256,47 +251,40 @@ def _privacy_degrades(table: pd.DataFrame) -> Verdict | None:
         return None
     total, reached, amplified = counts["mixture"]
     share = amplified / total
-    return Verdict(
-        "Privacy degrades quickly as more records are suppressed by their outlier scores.",
-        "Section 6.2",
-        "holds" if share < 0.5 else "holds in part" if share < 0.75 else "does not hold",
+    return Finding(
+        "holds" if share < 0.5 else "holds in part" if share < 0.75 else "fails",
         f"Of {total} cells (ε, m, M), Theorem 5.4 reaches {counts['published'][1]} and shows no "
         f"loss of privacy in {counts['published'][2]}; the mixture bound reaches {reached} and "
         f"shows none in {amplified}.",
     )
 
 
-def _mean_differences(table: pd.DataFrame) -> Verdict | None:
+def _mean_differences(table: pd.DataFrame) -> Finding | None:
     rows = _suppression(table, _AGE_MEAN)
     rows = rows[rows["error"].notna()]
     if rows.empty:
         return None
     largest, smallest = float((-rows["gain"]).max()), float((-rows["gain"]).min())
-    return Verdict(
-        "For the mean of Adult age, suppression costs less than about .6 percentage points, at "
-        "times as little as .021.",
-        "Section 6.2",
-        "holds" if largest < 0.65 and smallest < 0.022 else "does not hold",
+    return Finding(
+        "holds" if largest < 0.65 and smallest < 0.022 else "fails",
         f"It costs {smallest:.4f} to {largest:.3f} percentage points, in the cells that the "
         "published bound reaches.",
     )
 
 
-def _mode_differences(table: pd.DataFrame) -> Verdict | None:
+def _mode_differences(table: pd.DataFrame) -> Finding | None:
     rows = _suppression(table, _AGE_MODE)
     rows = rows[rows["error"].notna()]
     if rows.empty:
         return None
     largest = float((-rows["gain"]).max())
-    return Verdict(
-        "For the mode of Adult age, suppression costs up to 87.9 percentage points.",
-        "Section 6.2",
-        "holds" if abs(100 * largest - 87.9) < 3 else "does not hold",
+    return Finding(
+        "holds" if abs(100 * largest - 87.9) < 3 else "fails",
         f"Up to {100 * largest:.2f} percentage points.",
     )
 
 
-def _lloyd_gains(table: pd.DataFrame) -> Verdict | None:
+def _lloyd_gains(table: pd.DataFrame) -> Finding | None:
     sentences, gains = [], []
     for subject in (_LLOYD, _LLOYD_PUBLISHED):
         rows = _suppression(table, subject)
@@ -314,22 +302,20 @@ def _lloyd_gains(table: pd.DataFrame) -> Verdict | None:
     standing: Standing = "not tested"
     if "worse" in gains or "better" in gains:
         standing = "holds" if set(gains) == {"better"} else "holds in part"
-        standing = standing if "better" in gains else "does not hold"
-    return Verdict(
-        "DPLloyd gains a little at m = M = .1 for ε = .25 and .5.",
-        "Section 6.2",
+        standing = standing if "better" in gains else "fails"
+    return Finding(
         standing,
         f"{'; '.join(sentences)} (95 % intervals, run by run).",
     )
 
 
-def _diagonal_is_best(table: pd.DataFrame) -> Verdict | None:
+def _diagonal_is_best(table: pd.DataFrame) -> Finding | None:
     """Compare every (m, M) with Poisson sampling that keeps as many records on average."""
     import numpy as np
 
     won: dict[str, int] = {}
     tried: dict[str, int] = {}
-    for subject in dict.fromkeys(each for figure in FIGURES.values() for each in figure.subjects):
+    for subject in _subjects(table):
         curve, scores = _sampling(table, subject), _suppression(table, subject, "mixture")
         for epsilon, part in scores[scores["m"] < scores["M"]].groupby("epsilon"):
             sampled = curve[curve["epsilon"] == epsilon].sort_values("rate")
@@ -347,31 +333,11 @@ def _diagonal_is_best(table: pd.DataFrame) -> Verdict | None:
         return None
     parts = [f"{name} {won[name]} of {tried[name]}" for name in tried]
     least = min(won[name] / tried[name] for name in tried)
-    return Verdict(
-        "Uniform sampling loses less utility than outlier-score suppression that leaves as many "
-        "records.",
-        "Section 6.2",
-        "holds" if least > 0.95 else "holds in part" if least > 0.05 else "does not hold",
+    return Finding(
+        "holds" if least > 0.95 else "holds in part" if least > 0.05 else "fails",
         "Of the cells with m < M that differ, with the mixture bound, suppression has the larger "
         f"error in: {', '.join(parts)}.",
     )
-
-
-_Claim: TypeAlias = Callable[["pd.DataFrame"], Verdict | None]
-_CLAIMS: tuple[tuple[_Claim, tuple[int, ...]], ...] = (
-    (_sampling_never_helps, ()),
-    (_mean_stays_small, (1, 4)),
-    (_hours_mode_is_safe, (11,)),
-    (_age_mode_collapses, (1, 10)),
-    (_lloyd_spikes, (1, 14)),
-    (_median_degrades, (14,)),
-    (_suppression_never_helps, ()),
-    (_privacy_degrades, ()),
-    (_mean_differences, (3, 15)),
-    (_mode_differences, (3, 27)),
-    (_lloyd_gains, (3, 44)),
-    (_diagonal_is_best, ()),
-)
 
 
 MISSED_IN_A_CELL = 6.334248366623973e-05
@@ -467,3 +433,93 @@ def of_figure(table: pd.DataFrame, figure: PaperFigure) -> pd.DataFrame:
         shown = (rows["kind"] == kind) & (rows["noise_reduction"] == figure.noise_reduction)
         parts.append(rows[(rows["kind"] == "none") | shown])
     return pd.concat(parts)[COLUMNS]
+
+
+def _claim(
+    where: str,
+    sentence: str,
+    judge: Callable[[pd.DataFrame], Finding | None],
+    figures: Sequence[int] = (),
+) -> Claim:
+    def judged_table(computed: Computed) -> Finding | None:
+        table = computed.once(judged_cells)
+        return None if table is None else judge(table)
+
+    names = tuple(f"figure-{number:02d}" for number in figures)
+    return Claim(where, sentence, names, judged_table)
+
+
+CLAIMS = (
+    _claim(
+        "Section 3.2",
+        "At the same privacy, sampling makes every statistic worse at almost all rates.",
+        _sampling_never_helps,
+    ),
+    _claim(
+        "Section 3.2",
+        "The sampled mean of Adult age errs by less than .25 % at rates above .4, and by less than "
+        "2 % at all rates.",
+        _mean_stays_small,
+        (1, 4),
+    ),
+    _claim(
+        "Section 3.2",
+        "The mode of hours-per-week is never missed, as it has more than half of the records.",
+        _hours_mode_is_safe,
+        (11,),
+    ),
+    _claim(
+        "Section 3.2",
+        "Sampling takes the failure probability of the mode of Adult age from under 18 % to over "
+        "60 % at most rates.",
+        _age_mode_collapses,
+        (1, 10),
+    ),
+    _claim(
+        "Section 3.2",
+        "DPLloyd stays close to its error without sampling until it spikes near a rate of .1.",
+        _lloyd_spikes,
+        (1, 14),
+    ),
+    _claim(
+        "Section 3.2", "Sampling makes k-median worse, like the others.", _median_degrades, (14,)
+    ),
+    _claim(
+        "Section 6.2",
+        "There are almost no points where outlier-score suppression improves utility.",
+        _suppression_never_helps,
+    ),
+    _claim(
+        "Section 6.2",
+        "Privacy degrades quickly as more records are suppressed by their outlier scores.",
+        _privacy_degrades,
+    ),
+    _claim(
+        "Section 6.2",
+        "For the mean of Adult age, suppression costs less than about .6 percentage points, at "
+        "times as little as .021.",
+        _mean_differences,
+        (3, 15),
+    ),
+    _claim(
+        "Section 6.2",
+        "For the mode of Adult age, suppression costs up to 87.9 percentage points.",
+        _mode_differences,
+        (3, 27),
+    ),
+    _claim(
+        "Section 6.2",
+        "DPLloyd gains a little at m = M = .1 for ε = .25 and .5.",
+        _lloyd_gains,
+        (3, 44),
+    ),
+    _claim(
+        "Section 6.2",
+        "Uniform sampling loses less utility than outlier-score suppression that leaves as many "
+        "records.",
+        _diagonal_is_best,
+    ),
+)
+
+ON_OTHER_DATA = tuple(claim for claim in CLAIMS if not claim.exhibits)
+"""The claims that are about no data in particular."""

@@ -9,24 +9,25 @@ on that search. Each is checked here, cell by cell of a grid of `(epsilon, m, M)
    together with that term (Theorem B.23).
 3. That second term, `-ln(e^-eps + (1 - e^-eps) m) + 1 - m/M`, is at most the largest of l1, l2, l3.
 
-What is searched, and how, stands in `theorem_5_4_candidates` and `theorem_5_4_search`.
+`theorem_5_4_search` says what is searched, and how.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import or_
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
+from omit._text import rounded_up, show_number
 from omit.errors import InvalidInput
 from omit.omissions.outlier_bounds import published_terms
 from omit.papers.omitting_records.theorem_5_4_search import (
@@ -34,6 +35,7 @@ from omit.papers.omitting_records.theorem_5_4_search import (
     largest_when_adding,
     largest_when_removing,
 )
+from omit.report.result import Field, Result, Table
 
 Cell: TypeAlias = tuple[float, float, float]
 Terms: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
@@ -46,6 +48,8 @@ EPSILONS: tuple[float, ...] = (
 )
 """The 371 epsilons of Remarks B.22 and B.24."""
 
+# What rounding explains.
+ROUNDING = 1e-9
 # Few enough that an interruption waits about a second for the slices under way.
 _PAIRS_PER_SLICE = 8
 # Half a million pairs; ten times the paper's in either direction.
@@ -89,7 +93,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Result):
     """The three claims of the numerical step, each with its disagreement.
 
     Attributes
@@ -100,16 +104,76 @@ class Verification:
         The supremum over N against l3, both joined with the second term (Remark B.24).
     superfluous
         The largest of l1, l2, l3 and the second term against the largest of l1, l2, l3.
+    largest_database
+        The largest N that was tried.
+    asked
+        The number of cells that were to be checked; None if these are all.
     """
+
+    command: ClassVar[str] = "verify theorem-5.4"
+    caution: ClassVar[str | None] = None
 
     removing: Disagreement
     adding: Disagreement
     superfluous: Disagreement
+    largest_database: float = LARGEST_DATABASE
+    asked: int | None = None
 
     @property
     def cells(self) -> int:
         """The number of `(epsilon, m, M)` that were checked."""
         return self.removing.cells
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing exceeds the formula, and the limit of large databases attains it."""
+        parts = (self.removing, self.adding, self.superfluous)
+        if max(part.above for part in parts) > ROUNDING:
+            return False
+        attained = max(self.removing.below, self.adding.below) <= ROUNDING
+        return attained or math.isfinite(self.largest_database)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the published formula holds on the cells that were checked."""
+        total = self.cells if self.asked is None else self.asked
+        cells = f"Theorem 5.4 on {self.cells:,} of {total:,} cells (ε, m, M)"
+        if self.holds:
+            return f"{cells}: it holds; nothing exceeds the formula by more than rounding."
+        return f"{cells}: it FAILS; see the table."
+
+    def tables(self) -> Sequence[Table]:
+        """Return the largest excess over each claim, and the largest shortfall."""
+        fields = (
+            Field("Claim", "claim"),
+            Field("Difference", "difference"),
+            Field("At most", "value", lambda value: rounded_up(value, 2), numeric=True),
+            Field("ε", "epsilon", show_number, numeric=True),
+            Field("m", "m", show_number, numeric=True),
+            Field("M", "M", show_number, numeric=True),
+        )
+        names = (
+            ("removing a record, Remark B.22", self.removing),
+            ("adding a record, Remark B.24", self.adding),
+            ("the term left out of the theorem, Remark B.24", self.superfluous),
+        )
+        rows = [
+            (name, words, value, *where)
+            for name, part in names
+            for words, value, where in (
+                ("excess over the claim", part.above, part.where_above),
+                ("shortfall below it", part.below, part.where_below),
+            )
+        ]
+        return [Table("disagreements", "", fields, tuple(rows))]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the disagreements with each claim, and whether it holds."""
+        cells = {"claimed_cells": self.asked or self.cells, "cells": self.cells}
+        parts = {
+            name: asdict(getattr(self, name)) for name in ("removing", "adding", "superfluous")
+        }
+        return {**cells, "holds": self.holds, **parts, "verdict": self.verdict}
 
     def __or__(self, other: Verification) -> Verification:
         """Return the verification over the cells of both."""
@@ -117,6 +181,7 @@ class Verification:
             self.removing | other.removing,
             self.adding | other.adding,
             self.superfluous | other.superfluous,
+            min(self.largest_database, other.largest_database),
         )
 
 
@@ -198,6 +263,7 @@ def check(
         _compare(removing, np.maximum(l1, l2), cells),
         _compare(np.maximum(adding, second), np.maximum(l3, second), cells),
         _compare(np.maximum(published, second), published, cells),
+        largest_database,
     )
 
 

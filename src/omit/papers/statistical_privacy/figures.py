@@ -1,57 +1,85 @@
-"""The page of the statistical-privacy paper: its tables, and the curves behind them."""
+"""What the statistical-privacy paper shows: its tables, the curves behind them, its theorems."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from omit.papers.reproduction import Exhibit
-from omit.papers.statistical_privacy.claims import (
+from omit._numeric import FloatArray
+from omit.papers.base import Computed, Exhibit
+from omit.papers.statistical_privacy.cells import (
+    ENUMERATED,
     TABLE_1,
     TABLE_2,
-    Cell,
     PrintedTable,
-    cell_frame,
-    table_verdicts,
+    compared,
+    enumerated_cells,
+    table_cells,
 )
-from omit.statistical.curve import COLOURS, STYLES, draw_curves
+from omit.report.figure import panels
+from omit.statistical.curve import COLOURS, STYLES, PrivacyCurve, draw_curves
 from omit.statistical.partition import Partition
 from omit.statistical.properties import property_curve
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 NOTE = (
     "Statistical privacy and differential privacy are different promises: the first assumes that "
     "the adversary knows the distribution of the entries and none of the entries. Where numbers of "
     "queries stand side by side, it is the paper that compares them."
 )
+_SIGNS = {"truncated": "↓", "rounded": "≈", "differs": "≠"}
 
 
-def exhibits(first: list[Cell], second: list[Cell]) -> list[Exhibit]:
-    """Return both tables, given as their cells, and the curves behind them."""
-    return [
-        _table(TABLE_1, first),
-        _table(TABLE_2, second),
-        _curves(TABLE_1),
-        _curves(TABLE_2),
-        _counts([*first, *second]),
-        _known(),
-    ]
+def table_frame(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it is shown: printed next to computed."""
+    import pandas as pd
 
-
-def _table(table: PrintedTable, every: list[Cell]) -> Exhibit:
-    return Exhibit(
-        table.name,
-        f"{table.name.replace('-', ' ').capitalize()}: {table.n:,} entries, p = 1/2",
-        "Printed beside found. σ and δ (by Theorem 5.1) are printed cut off after four decimals; "
-        "the formula's value became the printed #DP cut off (↓) or rounded (≈). '#DP exact' is by "
-        "exact accounting at the δ of Theorem 5.1, the last column at the exact δ.",
-        cell_frame(every),
-        verdicts=table_verdicts(table.name, every),
+    formula = zip(table["dp_formula"], table["dp_match"], strict=True)
+    return pd.DataFrame(
+        {
+            "ε": table["epsilon"],
+            "#SP": table["queries"],
+            "σ printed": table["printed_sigma"].map("{:.4f}".format),
+            "σ found": table["sigma"].map("{:.6f}".format),
+            "δ printed": table["printed_delta"].map("{:.4f}".format),
+            "δ found": table["theorem"].map("{:.6f}".format),
+            "δ exact": table["exact"].map("{:.4g}".format),
+            "#DP printed": table["printed_dp"],
+            "formula": [f"{value:.2f}\u00a0{_SIGNS[match]}" for value, match in formula],
+            "#DP exact": table["dp_at_theorem"],
+            "#DP exact, δ exact": table["dp_at_exact"],
+        }
     )
 
 
-def _curves(table: PrintedTable) -> Exhibit:
-    import pandas as pd
-    from matplotlib.figure import Figure
+def _table(number: int, table: PrintedTable) -> Exhibit:
+    return Exhibit(
+        table.name,
+        number,
+        "table",
+        f"Table {number}: {table.n:,} entries, p = 1/2",
+        "Printed next to computed. σ and δ (by Theorem 5.1) are printed cut off after four "
+        "decimals; the formula's value became the printed #DP cut off (↓) or rounded (≈). '#DP "
+        "exact' is by exact accounting at the δ of Theorem 5.1, the last column at the exact δ.",
+        lambda computed: table_frame(compared(computed, table)),
+        cells=lambda settings: table_cells(table),
+    )
 
+
+def _curve_frame(curves: Mapping[str, PrivacyCurve], epsilon: FloatArray) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
+    )
+
+
+def _curves_of(table: PrintedTable) -> tuple[FloatArray, dict[str, PrivacyCurve]]:
     queries = [row[0] for row in table.rows][:: 2 if len(table.rows) > 3 else 1]
     epsilon = np.linspace(0, 3 * table.epsilons[-1], 200)
     curves = {
@@ -61,104 +89,146 @@ def _curves(table: PrintedTable) -> Exhibit:
         for count in queries[::-1]
     }
     curves["exact, any number of queries"] = property_curve(table.n, 0.5, epsilon)
-    figure = Figure(figsize=(7.5, 4.4), layout="constrained")
-    axes = figure.subplots()
-    draw_curves(axes, curves, logarithmic=True)
-    axes.set_ylim(1e-6, 1)
-    for each in table.epsilons:
-        axes.axvline(each, color="0.25", linewidth=1.2, linestyle=(0, (4, 3)), zorder=2.5)
-    frame = pd.DataFrame(
-        {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
-    )
+    return epsilon, curves
+
+
+def _curves(table: PrintedTable) -> Exhibit:
+    def numbers(computed: Computed) -> pd.DataFrame:
+        epsilon, curves = _curves_of(table)
+        return _curve_frame(curves, epsilon)
+
+    def draw(computed: Computed) -> Figure:
+        figure, ((axes,),) = panels(7.5, 4.4)
+        draw_curves(axes, _curves_of(table)[1], logarithmic=True)
+        axes.set_ylim(1e-6, 1)
+        for epsilon in table.epsilons:
+            axes.axvline(epsilon, color="0.25", linewidth=1.2, linestyle=(0, (4, 3)), zorder=2.5)
+        return figure
+
     return Exhibit(
         f"curves-{table.name}",
+        None,
+        "figure",
         f"Curves of a partition of {table.n:,} entries, p = 1/2",
         "δ over ε for one property asked of every block. The bound grows with the number of "
         "blocks; the exact curve does not depend on it. Vertical lines are the table's ε.",
-        frame,
-        figure,
+        numbers,
+        draw,
+        lambda settings: table_cells(table),
     )
 
 
-def _counts(every: list[Cell]) -> Exhibit:
-    import pandas as pd
-    from matplotlib.figure import Figure
+_DP = (
+    ("DP, as printed", "printed_dp"),
+    ("DP, exact at the theorem's delta", "dp_at_theorem"),
+    ("DP, exact at the exact delta", "dp_at_exact"),
+)
 
-    frame = pd.DataFrame(
+
+def _counts(computed: Computed) -> pd.DataFrame:
+    import pandas as pd
+
+    table = compared(computed, TABLE_1, TABLE_2)
+    return pd.DataFrame(
         {
-            "n": [cell.found.partition.n for cell in every],
-            "epsilon": [cell.epsilon for cell in every],
-            "partition": [cell.queries for cell in every],
-            "DP, as printed": [cell.printed_dp for cell in every],
-            "DP, exact at the theorem's delta": [
-                cell.found.dp_at_theorem.exact if cell.found.dp_at_theorem else 0 for cell in every
-            ],
-            "DP, exact at the exact delta": [
-                cell.found.dp_at_exact.exact if cell.found.dp_at_exact else 0 for cell in every
-            ],
+            "n": table["n"],
+            "epsilon": table["epsilon"],
+            "partition": table["queries"],
+            **{name: table[column].fillna(0).astype(int) for name, column in _DP},
         }
     )
-    behind = max(frame["partition"] - frame["DP, exact at the exact delta"])
+
+
+def _counts_caption(computed: Computed) -> str:
+    frame = _counts(computed)
+    behind = max(frame["partition"] - frame[_DP[-1][0]])
     short = "one" if behind == 1 else str(behind)
-    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
-    axes = figure.subplots()
-    kinds = list(frame.columns[3:])
-    for place, (kind, marker) in enumerate(zip(kinds, ("v", "^", "o"), strict=True)):
+    return (
+        f"All {len(frame)} cells of both tables, at the same σ, ε and δ. Below the dashed line the "
+        f"partition answers more. Only the printed numbers are below it by more than {short}; 0 is "
+        "shown as ½."
+    )
+
+
+def _counts_figure(computed: Computed) -> Figure:
+    frame = _counts(computed)
+    figure, ((axes,),) = panels(7.5, 4.6)
+    for (name, _), marker, colour in zip(_DP, ("v", "^", "o"), COLOURS, strict=False):
         axes.scatter(
             frame["partition"],
-            np.maximum(frame[kind], 0.5),
+            np.maximum(frame[name], 0.5),
             marker=marker,
             s=42,
-            facecolors="none" if kind == kinds[-1] else COLOURS[place],
-            edgecolors=COLOURS[place],
-            label=kind,
+            facecolors="none" if name == _DP[-1][0] else colour,
+            edgecolors=colour,
+            label=name,
         )
     line = np.array([32, 512])
     axes.plot(line, line, color="0.4", linestyle=STYLES[1], linewidth=1, label="as many")
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="queries answered by the partition (#SP)",
-        ylabel="queries that DP allows",
-    )
+    axes.set(xscale="log", yscale="log", ylabel="queries that DP allows")
+    axes.set_xlabel("queries answered by the partition (#SP)")
     axes.set_xticks([32, 64, 128, 256, 512], ["32", "64", "128", "256", "512"])
     axes.minorticks_off()
     axes.set_axisbelow(True)
     axes.grid(color="0.9")
     axes.legend(frameon=False, fontsize=9)
-    return Exhibit(
-        "queries",
-        "How many queries: the partition against differential privacy",
-        "All 24 cells of both tables, at the same σ, ε and δ. Below the dashed line the partition "
-        f"answers more. Only the printed numbers are below it by more than {short}; 0 is shown "
-        "as ½.",
-        frame,
-        figure,
-    )
+    return figure
 
 
-def _known() -> Exhibit:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    n, p = 2**15, 0.5
-    epsilon = np.linspace(0, 0.1, 200)
+def _known_curves() -> tuple[FloatArray, dict[str, PrivacyCurve]]:
+    n, epsilon = 2**15, np.linspace(0, 0.1, 200)
     known = (0, n // 2, 7 * n // 8, 31 * n // 32)
-    curves = {
-        f"{count:,} of {n:,} known": property_curve(n, p, epsilon, known=count) for count in known
+    return epsilon, {
+        f"{count:,} of {n:,} known": property_curve(n, 0.5, epsilon, known=count) for count in known
     }
-    figure = Figure(figsize=(7.5, 4.4), layout="constrained")
-    axes = figure.subplots()
-    draw_curves(axes, curves, logarithmic=True)
+
+
+def _known_numbers(computed: Computed) -> pd.DataFrame:
+    epsilon, curves = _known_curves()
+    return _curve_frame(curves, epsilon)
+
+
+def _known_figure(computed: Computed) -> Figure:
+    figure, ((axes,),) = panels(7.5, 4.4)
+    draw_curves(axes, _known_curves()[1], logarithmic=True)
     axes.set_ylim(1e-9, 1)
-    frame = pd.DataFrame(
-        {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
-    )
-    return Exhibit(
+    return figure
+
+
+EXHIBITS = (
+    _table(1, TABLE_1),
+    _table(2, TABLE_2),
+    _curves(TABLE_1),
+    _curves(TABLE_2),
+    Exhibit(
+        "queries",
+        None,
+        "figure",
+        "How many queries: the partition against differential privacy",
+        _counts_caption,
+        _counts,
+        _counts_figure,
+        lambda settings: table_cells(TABLE_1, TABLE_2),
+    ),
+    Exhibit(
         "known-entries",
+        None,
+        "figure",
         "What known entries cost (Section 4; the figure missing in the paper)",
         "One property query on all entries. Known entries protect nobody: the curve is that of a "
         "database without them.",
-        frame,
-        figure,
-    )
+        _known_numbers,
+        _known_figure,
+        lambda settings: (),
+    ),
+    Exhibit(
+        "composition",
+        None,
+        "table",
+        "Theorems 5.1 to 5.4 in small cases",
+        "δ of all answers by its definition, over every database and every partition, next to the "
+        "average that the theorem states.",
+        lambda computed: computed.frame(ENUMERATED),
+        cells=lambda settings: (*table_cells(TABLE_1, TABLE_2), *enumerated_cells(settings)),
+    ),
+)

@@ -1,0 +1,352 @@
+"""What a paper is: exhibits with their cells, and claims with their judges.
+
+A verdict follows from numbers; it is never written down. A package of its own adds a paper by an
+entry point of the group ``omit.papers`` that names a `Paper`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+
+from omit import _validate
+from omit._text import nearest
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from omit.study.cell import Cell, Computation
+    from omit.study.results import Results
+
+_T = TypeVar("_T")
+
+Standing: TypeAlias = Literal["holds", "holds in part", "fails", "not tested"]
+Kind: TypeAlias = Literal["figure", "table"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a claim was found to be, and the numbers that decide it, in a sentence.
+
+    Examples
+    --------
+    >>> Finding("fails", "Two and two are 4.").standing
+    'fails'
+    """
+
+    standing: Standing
+    evidence: str
+
+    def __post_init__(self) -> None:
+        _validate.one_of("standing", self.standing, get_args(Standing))
+
+
+def standing(holds: bool) -> Standing:
+    """Return the standing of a claim that holds or does not."""
+    return "holds" if holds else "fails"
+
+
+def agreement(parts: Iterable[bool]) -> Standing:
+    """Return the standing of a claim of several parts: all, some or none of them hold.
+
+    Examples
+    --------
+    >>> agreement([True, True]), agreement([True, False]), agreement([False, False])
+    ('holds', 'holds in part', 'fails')
+    """
+    parts = list(parts)
+    return "holds in part" if any(parts) and not all(parts) else standing(all(parts))
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """A column that a paper's question is asked of, and the SHA-256 of its values."""
+
+    source: str
+    column: str | None
+    bounds: tuple[float, float] | None
+    content: str
+
+    @classmethod
+    def read(
+        cls, source: str, column: str | None = None, bounds: tuple[float, float] | None = None
+    ) -> OwnData:
+        """Read a column once, so that what is wrong with it is said before anything is computed."""
+        from omit.data.reading import read
+
+        values = read(source, column, bounds=bounds)
+        content = repr((values.values.tolist(), values.counts.tolist(), values.bounds))
+        path = Path(source)
+        place = str(path.resolve()) if path.is_file() else source
+        return cls(place, values.name, bounds, sha256(content.encode()).hexdigest())
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a paper is reproduced.
+
+    Parameters
+    ----------
+    runs : int, optional
+        Repetitions of everything that is simulated; by default as many as in the paper.
+    exact : bool
+        Whether errors are exact where they can be, or simulated as the authors did.
+    epsilons : tuple of float, optional
+        Epsilons in place of the paper's.
+    data : OwnData, optional
+        Data in place of the paper's.
+    """
+
+    runs: int | None = None
+    exact: bool = True
+    epsilons: tuple[float, ...] | None = None
+    data: OwnData | None = None
+
+
+class Computed:
+    """The results of a study, as exhibits and claims read them."""
+
+    def __init__(self, settings: Settings, cells: Sequence[Cell], results: Results) -> None:
+        self.settings = settings
+        self.results = results
+        self._cells = [cell for cell in cells if cell in results]
+        self._known: dict[Any, Any] = {}
+
+    def frame(self, *computations: Computation) -> pd.DataFrame:
+        """Return a line for every row of the cells of computations: parameters and results."""
+        import pandas as pd
+
+        wanted = {(each.name, each.version) for each in computations}
+        return pd.DataFrame(
+            [
+                {**cell.parameters, **row}
+                for cell in self._cells
+                if (cell.computation.name, cell.computation.version) in wanted
+                for row in self.results.rows(cell)
+            ]
+        )
+
+    def once(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        """Return what a function of this and the arguments returns, computed once."""
+        key = function, arguments
+        if key not in self._known:
+            self._known[key] = function(self, *arguments)
+        known: _T = self._known[key]
+        return known
+
+
+Judge: TypeAlias = Callable[[Computed], Finding | None]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, and how it is judged.
+
+    Parameters
+    ----------
+    where : str
+        The section, figure or theorem that says it.
+    sentence : str
+        What the paper says, in one sentence of our own.
+    exhibits : tuple of str
+        The names of the exhibits it is about: it is judged if one of them is reproduced. Without
+        any it is about the whole paper.
+    judge : callable, optional
+        Returns the finding, or None if what was computed says nothing about the claim.
+    readings : mapping of str to callable
+        The judges of an ambiguous sentence, by what it may mean. It holds if it does under every
+        reading.
+    """
+
+    where: str
+    sentence: str
+    exhibits: tuple[str, ...] = ()
+    judge: Judge | None = None
+    readings: Mapping[str, Judge] = field(default_factory=dict)
+
+    def judged(self, computed: Computed) -> Finding | None:
+        """Return the finding, of all readings if there are several."""
+        if self.judge is not None:
+            return self.judge(computed)
+        read = {name: judge(computed) for name, judge in self.readings.items()}
+        findings = {name: finding for name, finding in read.items() if finding is not None}
+        if not findings:
+            return None
+        standings = {finding.standing for finding in findings.values()}
+        evidence = " ".join(f"With {name}: {each.evidence}" for name, each in findings.items())
+        return Finding(standings.pop() if len(standings) == 1 else "holds in part", evidence)
+
+
+def untested(reason: str) -> Judge:
+    """Return the judge of a claim that nothing computed here can decide."""
+    return lambda computed: Finding("not tested", reason)
+
+
+def _no_cells(settings: Settings) -> tuple[Cell, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or table of a paper.
+
+    Parameters
+    ----------
+    name : str
+        What its files are called, such as ``figure-08``.
+    number : int, optional
+        Its number in the paper; None for what the paper does not have.
+    kind : {"figure", "table"}
+        What it is.
+    title : str
+        What it shows.
+    caption : str or callable
+        What to see in it; a function of what was computed where it depends on that.
+    numbers : callable
+        Returns its numbers as a data frame, or None if there is nothing to show.
+    draw : callable, optional
+        Returns the picture; without one the numbers are shown.
+    cells : callable
+        Returns the cells that it needs.
+    data : tuple of str
+        The registered data sets that these read.
+    shown : callable, optional
+        Returns what the page shows of the numbers, if that is not all.
+    """
+
+    name: str
+    number: int | None
+    kind: Kind
+    title: str
+    caption: str | Callable[[Computed], str]
+    numbers: Callable[[Computed], pd.DataFrame | None]
+    draw: Callable[[Computed], Figure] | None = None
+    cells: Callable[[Settings], Iterable[Cell]] = _no_cells
+    data: tuple[str, ...] = ()
+    shown: Callable[[Computed], pd.DataFrame] | None = None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: what it shows and what it claims.
+
+    Parameters
+    ----------
+    name, title, citation : str
+        What it is called on the command line, its title and how to cite it.
+    exhibits : tuple of Exhibit
+        Its figures and tables, in the order of the page.
+    claims : tuple of Claim
+        Its claims, in the order of the page.
+    notes : callable, optional
+        Returns what must be said with the numbers.
+    refusals : mapping of str to str
+        Why a setting (``runs``, ``exact``, ``epsilons``, ``data``) makes no sense for it.
+    fewest_runs : int
+        The fewest repetitions that give a picture.
+    on : callable, optional
+        Returns the paper with its question asked of other data.
+    """
+
+    name: str
+    title: str
+    citation: str
+    exhibits: tuple[Exhibit, ...]
+    claims: tuple[Claim, ...]
+    notes: Callable[[Computed], Sequence[str]] | None = None
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    fewest_runs: int = 1
+    on: Callable[[OwnData], Paper] | None = None
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The registered data sets that its cells read."""
+        return tuple(dict.fromkeys(name for each in self.exhibits for name in each.data))
+
+    def chosen(
+        self, figures: Iterable[int] | None = None, tables: Iterable[int] | None = None
+    ) -> tuple[Exhibit, ...]:
+        """Return the exhibits with these numbers, or all.
+
+        Raises
+        ------
+        InvalidInput
+            If the paper has no such figure or table.
+        """
+        wanted = {("figure", number) for number in figures or ()}
+        wanted |= {("table", number) for number in tables or ()}
+        if not wanted:
+            return self.exhibits
+        known = {(each.kind, each.number) for each in self.exhibits if each.number is not None}
+        for kind, number in sorted(wanted - known):
+            numbers = sorted(n for k, n in known if k == kind and n is not None)
+            there = f"has {_ranges(numbers)}" if numbers else "has none"
+            raise InvalidInput(f"There is no {kind} {number} in {self.name}, which {there}.")
+        # What sums up the whole paper is shown as far as there is something to sum up.
+        return tuple(
+            each
+            for each in self.exhibits
+            if (each.kind, each.number) in wanted
+            or (each.cells is _no_cells and each.number is None)
+        )
+
+    def cells(self, exhibits: Iterable[Exhibit], settings: Settings) -> tuple[Cell, ...]:
+        """Return the cells that exhibits need, each once."""
+        every = (cell for each in exhibits for cell in each.cells(settings))
+        return tuple({cell.identity: cell for cell in every}.values())
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+
+
+_HOMES = MappingProxyType(
+    {
+        "accuracy-gains": "omit.papers.accuracy_gains",
+        "disclosure-control": "omit.papers.disclosure_control",
+        "omitting-records": "omit.papers.omitting_records",
+        "statistical-privacy": "omit.papers.statistical_privacy",
+    }
+)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all papers, those of other packages included.
+
+    Examples
+    --------
+    >>> "accuracy-gains" in names()
+    True
+    """
+    return (*_HOMES, *(each.name for each in entry_points(group="omit.papers")))
+
+
+def paper(name: str) -> Paper:
+    """Return a paper by its name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such paper.
+
+    Examples
+    --------
+    >>> paper("statistical-privacy").title
+    'Parallel Composition for Statistical Privacy'
+    """
+    name = _validate.text("paper", name)
+    if name in _HOMES:
+        found: Paper = importlib.import_module(_HOMES[name]).PAPER
+        return found
+    for each in entry_points(group="omit.papers"):
+        if each.name == name:
+            return _validate.instance(name, each.load(), Paper)
+    raise InvalidInput(f"There is no paper {_validate.shown(name)}; {nearest(name, names())}.")
