@@ -25,8 +25,10 @@ from omit.papers.accuracy_gains.cells import (
     PUBLISHED_RATIOS,
     Line,
     gain_map_of,
+    overdrawn_from,
     sampled_medians,
     sensitivity_of,
+    share_of_delta,
 )
 from omit.papers.accuracy_gains.claims import (
     TIGHT,
@@ -37,8 +39,6 @@ from omit.papers.accuracy_gains.claims import (
     no_gains,
     noise_formula,
     none_gains,
-    overdrawn_from,
-    share_of_delta,
     show_gains,
     variance_decides,
 )
@@ -129,7 +129,7 @@ def test_the_noise_formula_holds_where_it_is_used_and_not_beyond(
     assert "0.6 % of the stated one at epsilon = 1" in found.evidence
     assert "57 % at most" in found.evidence
     assert "From epsilon = 12.9 on (delta = 5e-05)" in found.evidence
-    from omit.papers.accuracy_gains import claims as module
+    from omit.papers.accuracy_gains import cells as module
 
     for delta, standing in (
         (lambda epsilon, *_: 0.0, "holds"),

@@ -44,11 +44,12 @@ from omit.data.column import Column
 from omit.data.reading import read
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
+from omit.laws.inversion import root_of
 from omit.mechanisms.base import IntegrableMechanism
 from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.mean import KnownSizeMean
 from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
-from omit.mechanisms.sensitivity import Padding, smooth_sensitivity
+from omit.mechanisms.sensitivity import Padding, smooth_laplace_delta, smooth_sensitivity
 from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
 from omit.papers.base import Computed, Settings
 from omit.study.cell import Cell, Computation
@@ -464,3 +465,30 @@ def _positive_epsilons(epsilon: ArrayLike) -> FloatArray:
     if not (checked > 0).all():
         raise InvalidInput("Expected every epsilon to be above 0.")
     return checked
+
+
+def share_of_delta(epsilon: float, delta: float) -> float:
+    """Return the exact delta of the published noise as a multiple of the one it is stated for.
+
+    Examples
+    --------
+    >>> round(share_of_delta(1.0, 5e-5), 4), round(share_of_delta(20.0, 5e-5), 2)
+    (0.0056, 5.72)
+    """
+    beta = epsilon / (2 * math.log(2 / delta))
+    return smooth_laplace_delta(epsilon, epsilon / 2, beta) / delta
+
+
+def overdrawn_from(delta: float, largest: float = 100.0) -> float | None:
+    """Return the epsilon from which the published noise has not the delta it is stated for.
+
+    None if there is none up to the largest.
+
+    Examples
+    --------
+    >>> round(overdrawn_from(5e-5), 2), overdrawn_from(5e-5, largest=10.0)
+    (12.89, None)
+    """
+    if share_of_delta(largest, delta) <= 1:
+        return None
+    return root_of(lambda epsilon: share_of_delta(epsilon, delta) - 1, 1e-6, largest)

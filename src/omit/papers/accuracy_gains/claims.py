@@ -6,15 +6,12 @@ records; a cell that is not sure refutes nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from omit.accuracy.expected import base_guarantee
 from omit.accuracy.grids import GainMap
-from omit.laws.inversion import root_of
-from omit.mechanisms.sensitivity import smooth_laplace_delta
 from omit.omissions.sampling import FixedSizeSampling
 from omit.papers.accuracy_gains.cells import (
     ACCEPTED_RATIOS,
@@ -33,10 +30,12 @@ from omit.papers.accuracy_gains.cells import (
     largest_useful_variance,
     mean_noise_excess,
     mean_noise_ratio_as_published,
+    overdrawn_from,
     rate_of_saving,
     sample_epsilon,
     sampled_medians,
     sensitivity_of,
+    share_of_delta,
     target,
 )
 from omit.papers.base import Claim, Computed, Finding, Judge, Standing, agreement, standing
@@ -261,33 +260,6 @@ def noise_formula(computed: Computed) -> Finding | None:
         "beta multiplies the error of all records at epsilon = .1 by "
         f"{tight.baseline[at] / published.baseline[at]:.2f}. {beyond}",
     )
-
-
-def share_of_delta(epsilon: float, delta: float) -> float:
-    """Return the exact delta of the published noise as a multiple of the one it is stated for.
-
-    Examples
-    --------
-    >>> round(share_of_delta(1.0, 5e-5), 4), round(share_of_delta(20.0, 5e-5), 2)
-    (0.0056, 5.72)
-    """
-    beta = epsilon / (2 * math.log(2 / delta))
-    return smooth_laplace_delta(epsilon, epsilon / 2, beta) / delta
-
-
-def overdrawn_from(delta: float, largest: float = 100.0) -> float | None:
-    """Return the epsilon from which the published noise has not the delta it is stated for.
-
-    None if there is none up to the largest.
-
-    Examples
-    --------
-    >>> round(overdrawn_from(5e-5), 2), overdrawn_from(5e-5, largest=10.0)
-    (12.89, None)
-    """
-    if share_of_delta(largest, delta) <= 1:
-        return None
-    return root_of(lambda epsilon: share_of_delta(epsilon, delta) - 1, 1e-6, largest)
 
 
 def gaining(found: GainMap) -> tuple[list[float], list[float]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from omit._numeric import FloatArray
 from omit._text import promised
@@ -16,30 +16,23 @@ from omit.mechanisms.quantiles import SmoothQuantile
 from omit.papers.accuracy_gains.cells import (
     BIMODAL,
     BOUNDS_VARIANTS,
-    LOGNORMAL,
     POPULATION,
     SAVING_EPSILONS,
     VIOLIN_EPSILONS,
     VIOLIN_SIZES,
     Line,
-    answer_cells,
     answers_of,
-    error_cells,
     gain_map_of,
     mean_noise_excess,
     mean_noise_ratio_as_published,
     noise_saving,
-    runs_of,
     sample_epsilon,
-    sampled_cells,
     sampled_medians,
 )
-from omit.papers.accuracy_gains.claims import EXPONENTIAL, GLOBAL, MEAN, TIGHT
-from omit.papers.base import Computed, Exhibit, OwnData
+from omit.papers.base import Computed
 from omit.report.figure import epsilon_label, epsilon_style, panels, series_style, violins
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -52,7 +45,8 @@ _NOISE_RATIOS = {
 """How the noise of a sample's mean relates to that of all records, by the name of a column."""
 
 
-def _density(axes: Axes, line: Line, marked: float | None = None) -> None:
+def density(axes: Axes, line: Line, marked: float | None = None) -> None:
+    """Draw the density of a population, and mark a value."""
     column = line.read()
     values = np.repeat(column.values, column.counts).astype(float)
     axes.hist(values, bins=80, density=True, color="0.75", edgecolor="0.6", linewidth=0.3)
@@ -64,30 +58,30 @@ def _density(axes: Axes, line: Line, marked: float | None = None) -> None:
         axes.legend(frameon=False)
 
 
-def _median(line: Line) -> float:
+def median(line: Line) -> float:
+    """Return the median of all records."""
     return float(SmoothQuantile().truth(line.read()))
 
 
-def _answers_frame(found: Mapping[float, FloatArray]) -> pd.DataFrame:
-    import pandas as pd
-
+def answers_frame(found: Mapping[float, FloatArray]) -> pd.DataFrame:
+    """Return private answers, a column for each epsilon."""
     return pd.DataFrame({f"epsilon={epsilon:g}": values for epsilon, values in found.items()})
 
 
-def _medians_frame(computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def medians_frame(computed: Computed) -> pd.DataFrame:
+    """Return private medians by global and by smooth sensitivity."""
     return pd.concat(
         [
-            _answers_frame(answers_of(computed, name)).assign(sensitivity=name)
+            answers_frame(answers_of(computed, name)).assign(sensitivity=name)
             for name in ("global", "smooth")
         ]
     )
 
 
-def _mean_figure(computed: Computed) -> Figure:
+def mean_figure(computed: Computed) -> Figure:
+    """Return Figure 1: the beta population and its private means."""
     figure, ((left, right),) = panels(9.0, 3.6, columns=2)
-    _density(left, _BETA)
+    density(left, _BETA)
     means = answers_of(computed, "mean")
     violins(right, list(means.values()), [f"ε = {e:g}" for e in means], _BETA.read().mean)
     right.set_title("private means, Laplace noise; dashed: true mean", fontsize=10)
@@ -95,30 +89,31 @@ def _mean_figure(computed: Computed) -> Figure:
     return figure
 
 
-def _median_figure(computed: Computed) -> Figure:
+def median_figure(computed: Computed) -> Figure:
+    """Return Figure 2: private medians by global and by smooth sensitivity."""
     figure, (row,) = panels(9.0, 3.6, columns=2)
     for axes, name in zip(row, ("global", "smooth"), strict=True):
         found = answers_of(computed, name)
-        violins(axes, list(found.values()), [f"ε = {e:g}" for e in found], _median(_BETA))
+        violins(axes, list(found.values()), [f"ε = {e:g}" for e in found], median(_BETA))
         axes.set_title(f"private medians by {name} sensitivity", fontsize=10)
         axes.set_ylabel("private median")
     return figure
 
 
-def _curve_frame(
+def curve_frame(
     epsilons: Sequence[float], name: str, curve: Callable[[float, FloatArray], FloatArray]
 ) -> pd.DataFrame:
-    import pandas as pd
-
+    """Return a curve over the sampling rate, for each epsilon."""
     rates = np.round(np.arange(0.01, 1.001, 0.01), 2)
     return pd.concat(
         [pd.DataFrame({"epsilon": e, "rate": rates, name: curve(e, rates)}) for e in epsilons]
     )
 
 
-def _draw_over_rates(
+def draw_over_rates(
     axes: Axes, epsilons: Sequence[float], curve: Callable[[float, FloatArray], FloatArray]
 ) -> None:
+    """Draw a curve over the sampling rate, for each epsilon."""
     rates = np.linspace(0.001, 1, 1000)
     for epsilon in epsilons:
         label = epsilon_label(epsilon)
@@ -128,9 +123,10 @@ def _draw_over_rates(
     axes.legend(title="guarantee of the release", frameon=False)
 
 
-def _amplification_figure(computed: Computed) -> Figure:
+def amplification_figure(computed: Computed) -> Figure:
+    """Return Figure 3: the epsilon that a sample may use, over the rate."""
     figure, ((axes,),) = panels(6.4, 4.0)
-    _draw_over_rates(axes, VIOLIN_EPSILONS, sample_epsilon)
+    draw_over_rates(axes, VIOLIN_EPSILONS, sample_epsilon)
     height = float(sample_epsilon(1.0, 0.01))
     axes.plot([1], [height], "o", color="black", markersize=5)
     axes.annotate("1 %: 5.15", (1, height), (6, 5.4))
@@ -139,18 +135,18 @@ def _amplification_figure(computed: Computed) -> Figure:
     return figure
 
 
-def _saving_figure(computed: Computed) -> Figure:
+def saving_figure(computed: Computed) -> Figure:
+    """Return Figure 4: the largest useful sampling variance, over the rate."""
     figure, ((axes,),) = panels(6.4, 4.2)
-    _draw_over_rates(axes, SAVING_EPSILONS, noise_saving)
+    draw_over_rates(axes, SAVING_EPSILONS, noise_saving)
     axes.axhline(0.6, color="0.7", linewidth=0.8)
     axes.set(ylim=(0, 1))
     axes.set_ylabel("q: sampling variance ÷ noise variance\nbeyond which nothing is gained")
     return figure
 
 
-def _noise_frame(computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def noise_frame(computed: Computed) -> pd.DataFrame:
+    """Return how the noise of a sample's mean relates to that of all records."""
     return pd.DataFrame(
         [
             (e, p, *(float(r(e, p)) for r in _NOISE_RATIOS.values()))
@@ -161,7 +157,8 @@ def _noise_frame(computed: Computed) -> pd.DataFrame:
     )
 
 
-def _artefact_figure(computed: Computed) -> Figure:
+def artefact_figure(computed: Computed) -> Figure:
+    """Return Figure 5: 1 - r without cancellation, and what rounding makes of it."""
     figure, ((left, right),) = panels(9.6, 4.0, columns=2)
     epsilons = np.geomspace(1e-12, 1, 400)
     for index, rate in enumerate(_RATES_OF_NOISE):
@@ -188,9 +185,8 @@ def _artefact_figure(computed: Computed) -> Figure:
     return figure
 
 
-def _sampled_frame(found: Mapping[tuple[float, int], FloatArray], name: str) -> pd.DataFrame:
-    import pandas as pd
-
+def sampled_frame(found: Mapping[tuple[float, int], FloatArray], name: str) -> pd.DataFrame:
+    """Return values of samples, by epsilon and size."""
     return pd.concat(
         [
             pd.DataFrame({"epsilon": epsilon, "records": size, name: values})
@@ -199,7 +195,8 @@ def _sampled_frame(found: Mapping[tuple[float, int], FloatArray], name: str) -> 
     )
 
 
-def _ratio_figure(population: str, computed: Computed) -> Figure:
+def ratio_figure(population: str, computed: Computed) -> Figure:
+    """Return Figures 6 and 10: sensitivities of samples against the population's."""
     ratios = sampled_medians(computed, population).ratios
     figure, (row,) = panels(9.6, 3.6, columns=len(VIOLIN_EPSILONS))
     for axes, epsilon in zip(row, VIOLIN_EPSILONS, strict=True):
@@ -211,7 +208,8 @@ def _ratio_figure(population: str, computed: Computed) -> Figure:
     return figure
 
 
-def _noise_figure(population: str, computed: Computed) -> Figure:
+def noise_figure(population: str, computed: Computed) -> Figure:
+    """Return Figures 7 and 12: the noise added."""
     noise = sampled_medians(computed, population).noise
     figure, (row,) = panels(9.6, 3.6, columns=len(VIOLIN_EPSILONS))
     labels = ["all", *(f"n = {size:,}" for size in VIOLIN_SIZES)]
@@ -223,39 +221,38 @@ def _noise_figure(population: str, computed: Computed) -> Figure:
     return figure
 
 
-def _population_frame(computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def population_frame(computed: Computed) -> pd.DataFrame:
+    """Return the values of the bimodal population."""
     bimodal = BIMODAL.read()
     return pd.DataFrame({"value": np.repeat(bimodal.values, bimodal.counts)})
 
 
-def _population_figure(computed: Computed) -> Figure:
+def population_figure(computed: Computed) -> Figure:
+    """Return Figure 9: the bimodal population and its median."""
     figure, ((axes,),) = panels(6.4, 3.6)
-    _density(axes, BIMODAL, _median(BIMODAL))
+    density(axes, BIMODAL, median(BIMODAL))
     return figure
 
 
-def _sample_medians_frame(computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def sample_medians_frame(computed: Computed) -> pd.DataFrame:
+    """Return medians of samples without noise, by size."""
     medians = sampled_medians(computed, "bimodal").medians
     return pd.DataFrame({f"n={n}": values for n, values in medians.items()})
 
 
-def _sample_medians_figure(computed: Computed) -> Figure:
+def sample_medians_figure(computed: Computed) -> Figure:
+    """Return Figure 11: medians of samples without noise."""
     medians = sampled_medians(computed, "bimodal").medians
     figure, ((axes,),) = panels(5.6, 3.8)
     labels = [f"n = {size:,}" for size in VIOLIN_SIZES]
-    violins(axes, [medians[size] for size in VIOLIN_SIZES], labels, _median(BIMODAL))
+    violins(axes, [medians[size] for size in VIOLIN_SIZES], labels, median(BIMODAL))
     axes.set_ylabel("median of the sample, no noise")
     axes.set_title("dashed: median of the population", fontsize=10)
     return figure
 
 
-def _errors_frame(line: Line, computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def errors_frame(line: Line, computed: Computed) -> pd.DataFrame:
+    """Return the errors of a line, by epsilon and sample size."""
     found = computed.once(gain_map_of, line)
     return pd.DataFrame(
         [
@@ -274,15 +271,14 @@ def _errors_frame(line: Line, computed: Computed) -> pd.DataFrame:
     )
 
 
-def _several_frames(lines: Mapping[str, Line], key: str, computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def several_frames(lines: Mapping[str, Line], key: str, computed: Computed) -> pd.DataFrame:
+    """Return the errors of several lines, told apart by a column."""
     return pd.concat(
-        [_errors_frame(line, computed).assign(**{key: name}) for name, line in lines.items()]
+        [errors_frame(line, computed).assign(**{key: name}) for name, line in lines.items()]
     )
 
 
-def _draw_errors(axes: Axes, found: GainMap) -> None:
+def draw_errors(axes: Axes, found: GainMap) -> None:
     """Draw the logarithm of errors with their intervals; crosses are all records."""
     rates = 100 * np.array(found.sizes) / found.column.size
     for index, epsilon in enumerate(found.epsilons):
@@ -301,20 +297,23 @@ def _draw_errors(axes: Axes, found: GainMap) -> None:
     axes.grid(axis="x", alpha=0.25)
 
 
-def _error_figure(line: Line, computed: Computed) -> Figure:
+def error_figure(line: Line, computed: Computed) -> Figure:
+    """Return Figures 8 and 13: ln of the mean squared error over the rate."""
     figure, ((axes,),) = panels(7.2, 4.8)
-    _draw_errors(axes, computed.once(gain_map_of, line))
+    draw_errors(axes, computed.once(gain_map_of, line))
     axes.legend(
         title="guarantee of the release", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5)
     )
     return figure
 
 
-def _map_figure(line: Line, computed: Computed) -> Figure:
+def map_figure(line: Line, computed: Computed) -> Figure:
+    """Return a map of gain and loss."""
     return gain_figure(computed.once(gain_map_of, line))
 
 
-def _bounds_figure(computed: Computed) -> Figure:
+def bounds_figure(computed: Computed) -> Figure:
+    """Return the errors at the smallest epsilon for several bounds."""
     figure, ((axes,),) = panels(7.2, 4.2)
     for index, (name, line) in enumerate(BOUNDS_VARIANTS.items()):
         found = computed.once(gain_map_of, line)
@@ -328,10 +327,11 @@ def _bounds_figure(computed: Computed) -> Figure:
     return figure
 
 
-def _mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
+def mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
+    """Return errors of several mechanisms side by side."""
     figure, (row,) = panels(11.0, 4.2, columns=len(lines))
     for axes, (name, line) in zip(row, lines.items(), strict=True):
-        _draw_errors(axes, computed.once(gain_map_of, line))
+        draw_errors(axes, computed.once(gain_map_of, line))
         axes.set_title(name, fontsize=10)
     limits = [axes.get_ylim() for axes in row]
     for axes in row:
@@ -343,9 +343,8 @@ def _mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
     return figure
 
 
-def _table_frame(computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
+def table_frame(computed: Computed) -> pd.DataFrame:
+    """Return what Table 1 concludes."""
     return pd.DataFrame(
         [
             ("any", "any", "global", "no gains from some sampling variance on"),
@@ -354,254 +353,4 @@ def _table_frame(computed: Computed) -> pd.DataFrame:
             ("median", "bimodal", "smooth", "gains for ε ≤ 3"),
         ],
         columns=["parameter", "distribution", "sensitivity", "conclusion of the paper"],
-    )
-
-
-_PER_POINT = (
-    " samples for each point, with the noise integrated; shaded: 95 % intervals (hardly wider than "
-    "the lines). Where a line is below its own cross, sampling pays."
-)
-
-
-def _per_point(computed: Computed) -> str:
-    return f"{runs_of(computed.settings):,}{_PER_POINT}"
-
-
-def _figure(
-    number: int,
-    title: str,
-    caption: str | Callable[[Computed], str],
-    numbers: Callable[[Computed], pd.DataFrame],
-    draw: Callable[[Computed], Figure],
-    cells: Callable[..., Iterable] = lambda settings: (),  # type: ignore[type-arg]
-    suffix: str = "",
-) -> Exhibit:
-    name = f"figure-{number:02}{suffix}"
-    return Exhibit(name, number, "figure", title, caption, numbers, draw, cells)
-
-
-def _samples(number: int, population: str, kind: str, title: str, caption: str) -> Exhibit:
-    """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
-
-    def numbers(computed: Computed) -> pd.DataFrame:
-        found = sampled_medians(computed, population)
-        return _sampled_frame(found.noise if kind == "noise" else found.ratios, kind)
-
-    draw = partial(_noise_figure if kind == "noise" else _ratio_figure, population)
-    title = f"Figure {number}: {title}, {population} population"
-    return _figure(number, title, caption, numbers, draw, lambda s: sampled_cells(s, population))
-
-
-def _errors(number: int, line: Line, caption: str | Callable[[Computed], str]) -> Exhibit:
-    """Return Figures 8 and 13: the error over the sampling rate."""
-    return _figure(
-        number,
-        f"Figure {number}: error over the sampling rate, {line.data} population",
-        caption,
-        partial(_errors_frame, line),
-        partial(_error_figure, line),
-        lambda settings: error_cells(settings, line),
-    )
-
-
-def _map(number: int, line: Line) -> Exhibit:
-    return _figure(
-        number,
-        f"Figure {number} as a map of gain and loss",
-        "Ratios of errors; bold where sampling surely pays, hatched where it is not sure.",
-        partial(_errors_frame, line),
-        partial(_map_figure, line),
-        lambda settings: error_cells(settings, line),
-        "-map",
-    )
-
-
-_SCALES = "For all records and for samples, at the same guarantee. Scales differ."
-_OTHERS = {
-    "smooth, the paper's noise": LOGNORMAL,
-    "smooth, tightly calibrated": TIGHT[0],
-    "exponential mechanism": EXPONENTIAL[0],
-}
-
-EXHIBITS = (
-    _figure(
-        1,
-        "Figure 1: a population and its private means",
-        lambda computed: (
-            f"Beta(2, 10), and {runs_of(computed.settings):,} private means for each "
-            "ε by the Laplace mechanism with sensitivity 1/N."
-        ),
-        lambda computed: _answers_frame(answers_of(computed, "mean")),
-        _mean_figure,
-        lambda settings: answer_cells(settings, "mean"),
-    ),
-    _figure(
-        2,
-        "Figure 2: private medians by global and by smooth sensitivity",
-        "The scales differ by a factor of hundreds. Smooth sensitivity needs δ > 0, here 1/(2N).",
-        _medians_frame,
-        _median_figure,
-        lambda settings: answer_cells(settings, "global", "smooth"),
-    ),
-    _figure(
-        3,
-        "Figure 3: what a sample may use",
-        "The ε that a mechanism on a sample may have, so that the release has the ε of the line.",
-        lambda computed: _curve_frame(VIOLIN_EPSILONS, "epsilon_n", sample_epsilon),
-        _amplification_figure,
-    ),
-    _figure(
-        4,
-        "Figure 4: how much sampling variance can be made up for",
-        "If the sensitivity does not depend on the sample size. The grey line is at 0.6.",
-        lambda computed: _curve_frame(SAVING_EPSILONS, "q", noise_saving),
-        _saving_figure,
-    ),
-    _figure(
-        5,
-        "Figure 5: the noise of a sample's mean is always larger",
-        "Left: 1 − r, computed as an integral of a positive function. Right: where the printed "
-        "formula, evaluated in floating point, comes out above 1. The paper's figure shows the "
-        "rounding.",
-        _noise_frame,
-        _artefact_figure,
-    ),
-    _samples(
-        6,
-        "lognormal",
-        "ratio",
-        "smooth sensitivity of samples",
-        "Divided by that of the population; dashed at 1. Scales differ.",
-    ),
-    _samples(7, "lognormal", "noise", "the noise added", _SCALES),
-    _errors(8, LOGNORMAL, _per_point),
-    _figure(
-        8,
-        "Figure 8, continued: what the bounds do at the smallest ε",
-        "The paper states no bounds. Without padding, the data's own range limits the sensitivity: "
-        "a variant that is not private and is shown for comparison only.",
-        partial(_several_frames, BOUNDS_VARIANTS, "bounds"),
-        _bounds_figure,
-        lambda settings: error_cells(settings, *BOUNDS_VARIANTS.values()),
-        "-bounds",
-    ),
-    _map(8, LOGNORMAL),
-    _figure(
-        9,
-        "Figure 9: a population with a gap at its median",
-        "5,001 values in the left group, 5,000 in the right one.",
-        _population_frame,
-        _population_figure,
-    ),
-    _samples(
-        10,
-        "bimodal",
-        "ratio",
-        "smooth sensitivity of samples",
-        "Divided by that of the population; dashed at 1.",
-    ),
-    _figure(
-        11,
-        "Figure 11: medians of samples, bimodal population",
-        "A sample's median lies in one of the two groups, about as often in either.",
-        _sample_medians_frame,
-        _sample_medians_figure,
-        lambda settings: sampled_cells(settings, "bimodal"),
-    ),
-    _samples(12, "bimodal", "noise", "the noise added", _SCALES),
-    _errors(
-        13,
-        BIMODAL,
-        "As Figure 8. The error of a sample hardly falls below the squared width of the gap times "
-        "one half, because its median is in the wrong group about half of the time.",
-    ),
-    _map(13, BIMODAL),
-    _figure(
-        14,
-        "Beyond the paper: the same medians by other mechanisms",
-        "At the same guarantees, lognormal population. The exponential mechanism on all records "
-        "beats every sample with the paper's noise, and gains nothing by sampling.",
-        partial(_several_frames, _OTHERS, "mechanism"),
-        partial(_mechanisms_figure, _OTHERS),
-        lambda settings: error_cells(settings, LOGNORMAL, *TIGHT, *EXPONENTIAL),
-    ),
-    Exhibit(
-        "table-01",
-        1,
-        "table",
-        "Table 1: the paper's summary",
-        "The claims below are its rows.",
-        _table_frame,
-        cells=lambda settings: error_cells(settings, MEAN, GLOBAL, LOGNORMAL, BIMODAL),
-    ),
-)
-
-
-def notes(computed: Computed) -> tuple[str, ...]:
-    """Return how all of it was computed."""
-    runs = runs_of(computed.settings)
-    whose = (
-        "Errors are for the declared bounds"
-        if computed.settings.data is not None
-        else f"Populations of {POPULATION:,} records are drawn from a fixed seed, with the "
-        "declared bounds [0, 1] (beta, bimodal) and [0, 2000] (lognormal), which stand beyond the "
-        "last records"
-    )
-    return (
-        f"{whose}. Distributions are {runs:,} draws; errors are those of {runs:,} samples with the "
-        "noise integrated exactly. δ = 1/(2N) throughout, neighbours differ by one exchanged "
-        "record (replace), and samples are simple random ones whose members stay secret.",
-    )
-
-
-def lines_on(data: OwnData) -> tuple[Line, Line, Line]:
-    """Return the mean, the median and the median by the exponential mechanism of other data."""
-    lower, upper = data.bounds or (None, None)
-    mean, smooth, exponential = (
-        Line(data.source, mechanism, data.column, lower, upper, data.content)
-        for mechanism in ("mean", "smooth", "exponential")
-    )
-    return mean, smooth, exponential
-
-
-def exhibits_on(lines: Sequence[Line]) -> tuple[Exhibit, ...]:
-    """Return the questions of Figure 8 and of what is beyond the paper, on other data."""
-    mean, smooth, exponential = lines
-    others = {"smooth sensitivity": smooth, "exponential mechanism": exponential}
-
-    def errors(name: str, title: str, line: Line) -> Exhibit:
-        return Exhibit(
-            name,
-            None,
-            "figure",
-            title,
-            _per_point,
-            partial(_errors_frame, line),
-            partial(_error_figure, line),
-            lambda settings: error_cells(settings, line),
-        )
-
-    return (
-        errors("mean", "The mean over the sampling rate", mean),
-        errors("median", "The median by smooth sensitivity over the sampling rate", smooth),
-        Exhibit(
-            "map",
-            None,
-            "figure",
-            "The median by smooth sensitivity as a map of gain and loss",
-            "Ratios of errors; bold where sampling surely pays, hatched where it is not sure.",
-            partial(_errors_frame, smooth),
-            partial(_map_figure, smooth),
-            lambda settings: error_cells(settings, smooth),
-        ),
-        Exhibit(
-            "mechanisms",
-            None,
-            "figure",
-            "The same median by other mechanisms",
-            "At the same guarantees.",
-            partial(_several_frames, others, "mechanism"),
-            partial(_mechanisms_figure, others),
-            lambda settings: error_cells(settings, smooth, exponential),
-        ),
     )

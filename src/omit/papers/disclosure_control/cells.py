@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from omit._numeric import as_array
 from omit._text import rounded_up
@@ -32,9 +33,6 @@ from omit.disclosure.tasks import Axis, GroupMap, group_maps, logistic_accuracy
 from omit.guarantee import Guarantee
 from omit.papers.base import Computed, Settings
 from omit.study.cell import Cell, Computation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 THRESHOLD, RATE, RUNS = 6, 0.25, 200
@@ -162,8 +160,6 @@ def table_1_cells(settings: Settings) -> tuple[Cell, ...]:
 
 def table_1(computed: Computed) -> pd.DataFrame:
     """Return Table 1: printed, exact, and estimated from as many runs as in the paper."""
-    import pandas as pd
-
     rows = []
     for line in computed.frame(MEASURED).to_dict("records"):
         delta, error, fairness, variance = PRINTED[line["epsilon"], line["mechanism"]]
@@ -408,8 +404,6 @@ def figure_4_cells(settings: Settings) -> tuple[Cell, ...]:
 
 def figure_4(computed: Computed) -> pd.DataFrame:
     """Return the accuracies by epsilon; the originals are the same at each."""
-    import pandas as pd
-
     found = computed.frame(CLASSIFIED)
     original = found["epsilon"].isna()
     names = ["epsilon", "mechanism", "accuracy", "standard error", "baseline"]
@@ -451,8 +445,6 @@ def figure_5(computed: Computed) -> pd.DataFrame:
 
 def figure_1() -> pd.DataFrame:
     """Return a small example of both methods: our own numbers, in the manner of Figure 1."""
-    import pandas as pd
-
     table = CountTable(
         (
             Attribute("block", ("1", "2")),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from omit._numeric import FloatArray, as_array
 from omit.disclosure.tasks import GroupMap
@@ -23,10 +23,6 @@ from omit.papers.disclosure_control.cells import (
     table_1,
 )
 from omit.papers.disclosure_control.theorems import THEOREM_CLAIMS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _NEAR = 0.1  # a number is the printed one if it is within a tenth of it
 _ALIKE = 1.25  # numbers are comparable if neither is above 1.25 times the other

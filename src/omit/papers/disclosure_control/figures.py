@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from omit._text import promised
 from omit.disclosure.figures import group_map_figure
 from omit.papers.base import Computed, Exhibit
@@ -30,7 +32,6 @@ from omit.papers.disclosure_control.theorems import theorem_cells, theorem_frame
 from omit.report.figure import epsilon_label, epsilon_style, panels, series_style
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

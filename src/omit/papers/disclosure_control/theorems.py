@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
@@ -25,9 +26,6 @@ from omit.guarantee import Guarantee
 from omit.papers.base import Claim, Computed, Finding, Settings, agreement
 from omit.papers.disclosure_control.cells import excerpt
 from omit.study.cell import Cell, Computation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CASES = 2000
 _ROUNDING = 1 + 1e-12

@@ -9,7 +9,9 @@ decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from omit._text import rounded_up
 from omit.data.reading import read
@@ -22,10 +24,6 @@ from omit.papers.omitting_records.cells import (
     PaperFigure,
     Subject,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _AGE_MEAN = Subject("adult", "age", "mean, Laplace")
 _AGE_MODE = Subject("adult", "age", "mode, Laplace")
@@ -59,8 +57,6 @@ def survival(table: pd.DataFrame) -> pd.DataFrame:
     guarantee is better, worse, undecided or cannot reach it, and whether the paper's conclusion
     (nothing beats using all records) survives.
     """
-    import pandas as pd
-
     lines = []
     for subject in _subjects(table):
         rows = of_subject(table, subject)
@@ -311,8 +307,6 @@ def _lloyd_gains(table: pd.DataFrame) -> Finding | None:
 
 def _diagonal_is_best(table: pd.DataFrame) -> Finding | None:
     """Compare every (m, M) with Poisson sampling that keeps as many records on average."""
-    import numpy as np
-
     won: dict[str, int] = {}
     tried: dict[str, int] = {}
     for subject in _subjects(table):
@@ -376,9 +370,6 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     intervals of exact errors, and where something was simulated by the interval of the difference
     that misses in `MISSED_IN_A_CELL`.
     """
-    import numpy as np
-    import pandas as pd
-
     table = results.copy()
     optional = ("column", "measured_on", "bounds", "exact", "difference", "difference_deviation")
     for name in optional:
@@ -424,8 +415,6 @@ def of_subject(table: pd.DataFrame, subject: Subject) -> pd.DataFrame:
 
 def of_figure(table: pd.DataFrame, figure: PaperFigure) -> pd.DataFrame:
     """Return the rows that a figure shows, in its order."""
-    import pandas as pd
-
     kind = "poisson" if figure.kind == "sampling" else "outlier-score"
     parts = []
     for subject in figure.subjects:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
@@ -26,7 +27,6 @@ from omit.papers.reproduction import duration
 from omit.report.figure import epsilon_label, epsilon_style, heat_map, panels
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -189,8 +189,6 @@ _WITHOUT = (
 
 def _side_by_side(surviving: pd.DataFrame) -> pd.DataFrame:
     """Return one line for each statistic and data, with the counts of both bounds in words."""
-    import pandas as pd
-
     lines = []
     for (statistic, data), part in surviving.groupby(["statistic", "data"], sort=False):
         line = {"statistic": statistic, "data": data}
@@ -255,8 +253,6 @@ def _exhibit(figure: PaperFigure) -> Exhibit:
 
 def _privacy_numbers(computed: Computed) -> pd.DataFrame:
     """Return both bounds on a grid."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {

@@ -13,18 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from omit.papers.base import Computed, Settings
 from omit.statistical.composition import composition_bound
 from omit.statistical.planner import plan
 from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery, ask
 from omit.study.cell import Cell, Computation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Match: TypeAlias = Literal["truncated", "rounded", "differs"]
 
@@ -111,8 +109,6 @@ def table_cells(*tables: PrintedTable) -> tuple[Cell, ...]:
 
 def compared(computed: Computed, *tables: PrintedTable) -> pd.DataFrame:
     """Return what tables print next to what is computed, and how one was made from the other."""
-    import pandas as pd
-
     printed = pd.DataFrame([line for table in tables for line in table.printed()])
     found = computed.frame(PLANNED)
     return with_matches(printed.merge(found, on=["n", "epsilon", "queries"], how="inner"))

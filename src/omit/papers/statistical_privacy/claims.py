@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from omit.papers.base import Claim, Computed, Finding, agreement, standing, untested
 from omit.papers.statistical_privacy.cells import (
@@ -16,9 +17,6 @@ from omit.papers.statistical_privacy.cells import (
     compared,
 )
 from omit.statistical.background import sampled_property_curve
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # What sums over all databases and the bound's own margin may differ by.
 _ROUNDING = 1e-9

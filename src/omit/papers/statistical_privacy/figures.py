@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from omit._numeric import FloatArray
 from omit.papers.base import Computed, Exhibit
@@ -24,7 +25,6 @@ from omit.statistical.partition import Partition
 from omit.statistical.properties import property_curve
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 NOTE = (
@@ -37,8 +37,6 @@ _SIGNS = {"truncated": "↓", "rounded": "≈", "differs": "≠"}
 
 def table_frame(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table as it is shown: printed next to computed."""
-    import pandas as pd
-
     formula = zip(table["dp_formula"], table["dp_match"], strict=True)
     return pd.DataFrame(
         {
@@ -72,8 +70,6 @@ def _table(number: int, table: PrintedTable) -> Exhibit:
 
 
 def _curve_frame(curves: Mapping[str, PrivacyCurve], epsilon: FloatArray) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(
         {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
     )
@@ -126,8 +122,6 @@ _DP = (
 
 
 def _counts(computed: Computed) -> pd.DataFrame:
-    import pandas as pd
-
     table = compared(computed, TABLE_1, TABLE_2)
     return pd.DataFrame(
         {
