@@ -40,6 +40,7 @@ from omit.papers.accuracy_gains.claims import (
     noise_formula,
     none_gains,
     show_gains,
+    surely_narrower,
     variance_decides,
 )
 
@@ -101,6 +102,16 @@ def test_a_gain_beyond_the_stated_variance_would_refute_table_1(results: Reprodu
     width = np.full_like(found.errors, 1e9)
     gains = replace(found, errors=width, high=found.baseline[:, None] / 2 + 0 * width)
     assert variance_decides(gains).standing == "fails"
+
+
+def test_a_narrower_distribution_is_told_from_an_equal_one() -> None:
+    """By two standard errors, equal ones are told apart in one direction in 1 of 40 cases."""
+    rng = np.random.default_rng(0)
+    draws = rng.laplace(size=(400, 2, 1000))
+    equal = sum(surely_narrower(first, second) for first, second in draws)
+    narrower = sum(surely_narrower(0.7 * first, second) for first, second in draws)
+    assert equal <= 20
+    assert narrower == 400
 
 
 @pytest.mark.parametrize("delta", [1e-9, DELTA, 5e-3])

@@ -6,10 +6,12 @@ records; a cell that is not sure refutes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from omit._numeric import FloatArray
 from omit.accuracy.expected import base_guarantee
 from omit.accuracy.grids import GainMap
 from omit.omissions.sampling import FixedSizeSampling
@@ -124,10 +126,21 @@ def _deviations(computed: Computed, name: str) -> tuple[dict[tuple[float, int], 
 
 
 def _much_less_noise(computed: Computed) -> Finding:
-    deviation, said = _deviations(computed, "lognormal")
-    less = deviation[0.1, 1001] < deviation[0.1, POPULATION]
-    even_less = deviation[0.1, 101] < 0.97 * deviation[0.1, 1001]
-    return Finding(agreement([less, even_less]), said)
+    noise = sampled_medians(computed, "lognormal").noise
+    everybody, larger, smaller = (noise[0.1, n] for n in (POPULATION, 1001, 101))
+    parts = [surely_narrower(larger, everybody), surely_narrower(smaller, larger)]
+    return Finding(agreement(parts), _deviations(computed, "lognormal")[1])
+
+
+def surely_narrower(first: FloatArray, second: FloatArray) -> bool:
+    """Return whether draws deviate less than others, beyond two standard errors of the ratio."""
+    logarithms, variances = [], []
+    for draws in (first, second):
+        deviation = float(draws.std())
+        tails = float(((draws - draws.mean()) ** 4).mean()) / deviation**4
+        logarithms.append(math.log(deviation))
+        variances.append((tails - 1) / (4 * len(draws)))
+    return logarithms[0] < logarithms[1] - 2 * math.sqrt(sum(variances))
 
 
 def _less_noise_for_some(computed: Computed) -> Finding:
