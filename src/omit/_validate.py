@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,14 @@ def finite(name: str, value: float) -> float:
         raise InvalidInput(f"Expected {name} to be a number, got {shown(value)}.") from error
     if not math.isfinite(number):
         raise InvalidInput(f"Expected {name}={number} to be a finite number.")
+    return number
+
+
+def positive(name: str, value: float) -> float:
+    """Return a number in (0, inf)."""
+    number = finite(name, value)
+    if number <= 0:
+        raise InvalidInput(f"Expected {name}={number:g} to be above 0.")
     return number
 
 
@@ -120,6 +128,11 @@ def runs(value: int, name: str = "runs") -> int:
     return positive_integer(name, value, most=_MOST_RUNS)
 
 
+def generator(value: np.random.Generator, name: str = "rng") -> np.random.Generator:
+    """Return a generator of random numbers; NumPy's older `RandomState` is not one."""
+    return instance(name, value, np.random.Generator, "made by numpy.random.default_rng(seed)")
+
+
 def seed(value: int, name: str = "seed") -> int:
     """Return a seed of random numbers: a whole number of at least 0."""
     number = finite(name, value)
@@ -153,6 +166,36 @@ def several(what: str, values: Iterable[_Kind]) -> tuple[_Kind, ...]:
         raise InvalidInput(f"Expected several {what}, got {shown(values)}.") from error
 
 
+def pairs(form: str, values: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
+    """Return several pairs as a tuple; `form` says what is in a pair."""
+    return tuple(_pair(form, value) for value in several(f"pairs {form}", values))
+
+
+def _pair(form: str, value: tuple[Any, Any], name: str = "each") -> tuple[Any, Any]:
+    try:
+        # Of these a pair comes by accident.
+        if isinstance(value, str | bytes | bytearray | memoryview | Set | Mapping):
+            raise TypeError
+        first, second = value
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"Expected {name} to be a pair {form}, got {shown(value)}.") from error
+    return first, second
+
+
+def index(name: str, value: int, count: int, what: str) -> int:
+    """Return the place, counted from 0, of one of `count` things; `what` is their plural."""
+    number = finite(name, value)
+    if number != int(number) or not 0 <= number < count:
+        raise InvalidInput(f"Expected {name}={shown(value)} to name one of {count} {what}, from 0.")
+    return int(number)
+
+
+def function(name: str, value: Callable[..., Any]) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise InvalidInput(f"Expected {name} to be a function, got {shown(value)}.")
+
+
 def one_of(name: str, value: str, options: Sequence[str]) -> str:
     """Return a text that is one of several."""
     if not isinstance(value, str) or value not in options:
@@ -183,17 +226,15 @@ def instance(name: str, value: object, kind: type[_Kind], made_by: str = "") -> 
     return value
 
 
+def mapping(name: str, value: Mapping[Any, Any], form: str) -> None:
+    """Refuse what is not a mapping; `form` says from what to what."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"Expected {name} to be a mapping {form}, got {shown(value)}.")
+
+
 def interval(name: str, value: tuple[float, float]) -> tuple[float, float]:
     """Return `(lower, upper)` with `lower <= upper`, both finite."""
-    try:
-        # Of these a pair comes by accident.
-        if isinstance(value, str | bytes | bytearray | memoryview | Set | Mapping):
-            raise TypeError
-        lower, upper = value
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"Expected {name} to be a pair (lower, upper), got {shown(value)}."
-        ) from error
+    lower, upper = _pair("(lower, upper)", value, name)
     lower, upper = finite(f"{name}[0]", lower), finite(f"{name}[1]", upper)
     if lower > upper:
         raise InvalidInput(f"Expected {name}=({lower:g}, {upper:g}) with lower <= upper.")

@@ -244,7 +244,7 @@ class _Promise:
         True
         """
         if not isinstance(other, Guarantee | Statement):
-            raise InvalidInput(f"Expected a guarantee, got {other!r}.")
+            raise InvalidInput(f"Expected a guarantee, got {_validate.shown(other)}.")
         if self.neighbours != other.neighbours:
             raise WrongNeighbours(
                 f"Cannot compare a guarantee under {self.neighbours} with one under "
@@ -453,7 +453,7 @@ def require_guarantee(guarantee: object) -> None:
             "sample."
         )
     if not isinstance(guarantee, Guarantee):
-        raise InvalidInput(f"Expected a guarantee, got {guarantee!r}.")
+        raise InvalidInput(f"Expected a guarantee, got {_validate.shown(guarantee)}.")
 
 
 def guarantee_if_any(

@@ -15,11 +15,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, require_guarantee
@@ -53,6 +55,9 @@ class Noise(ABC):
     """`E e^(tZ)` is finite for every `t` below this, in units of 1/scale."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.scale, Real):
+            scale = _validate.shown(self.scale)
+            raise InvalidInput(f"Expected the scale of noise to be a number, got {scale}.")
         if not (0 < self.scale < np.inf):
             raise InvalidInput(
                 f"Expected noise of a positive and finite scale, got {self.scale:g}: "

@@ -25,6 +25,7 @@ from omit.errors import InvalidInput
 from omit.laws.intervals import bernstein_bounds
 
 LARGEST_TRIALS = 10**12
+_MOST_COUNTS = 5 * 10**7
 # By how much the logarithm of a probability that is not lost below floats may be wrong.
 LOG_ERROR = 4e-12
 # What is left of a tail is left out where it is below this part of it.
@@ -172,8 +173,24 @@ def binomial_window(trials: int, success: float, reach: float) -> tuple[IntArray
     """
     low = max(0, math.floor(trials * success - reach))
     high = min(trials, math.ceil(trials * success + reach))
-    counts = np.arange(low, high + 1, dtype=np.int64)
+    counts = counts_between(low, high)
     return counts, log_pmf(counts, trials, success)
+
+
+def counts_between(first: int, last: int) -> IntArray:
+    """Return all whole numbers from the first to the last.
+
+    Raises
+    ------
+    InvalidInput
+        If these are too many to sum over.
+    """
+    if last - first > _MOST_COUNTS:
+        raise InvalidInput(
+            f"Expected fewer entries: how many of them are drawn has more than {_MOST_COUNTS:,} "
+            "likely values, which are too many to sum over."
+        )
+    return np.arange(first, last + 1, dtype=np.int64)
 
 
 def hypergeometric_window(
@@ -196,7 +213,7 @@ def hypergeometric_window(
     mean = drawn * marked / population
     reach = bernstein_reach(mean * (1 - marked / population), rarity) + 1
     first, last = max(low, math.floor(mean - reach)), min(high, math.ceil(mean + reach))
-    counts = np.arange(first, last + 1, dtype=np.int64)
+    counts = counts_between(first, last)
     share = Fraction(drawn, population)
     log = log_pmf(counts, marked, share) + log_pmf(drawn - counts, population - marked, share)
     log -= log_pmf(np.array([drawn]), population, share)

@@ -239,7 +239,7 @@ class DiscreteGaussian(LatticeNoise):
         if square is None:
             object.__setattr__(self, "scale", 1.0 if scale is None else scale)
             self.__post_init__()
-            object.__setattr__(self, "square", Fraction(self.scale) ** 2)
+            object.__setattr__(self, "square", Fraction(float(self.scale)) ** 2)
         elif scale is None:
             object.__setattr__(self, "square", positive_variance(square))
             object.__setattr__(self, "scale", math.sqrt(self.square))

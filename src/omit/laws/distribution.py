@@ -26,6 +26,10 @@ from omit.errors import InvalidInput
 # How far probabilities that were typed or estimated may miss 1.
 SUM_TOLERANCE = 1e-9
 _LARGEST_SPAN = 10**7
+# Beyond, machines have no whole numbers; some curves take fewer.
+_MOST_ENTRIES = 10**18
+# A probability that is lost beside 1: half the distance from 1 to the number below it.
+_INVISIBLE = 2.0**-54
 # Rounding, relative to the largest value: some units in its last place.
 _ROUNDING = 16 * Fraction(1, 2**53)
 # Bends of a logarithm that rounding makes.
@@ -41,22 +45,27 @@ def property_probability(value: float, name: str = "p") -> float:
         If it is not.
     """
     number = _validate.finite(name, value)
-    if not (0 < number < 1 and 1 - number < 1):
+    if 0 < number <= _INVISIBLE:
+        raise InvalidInput(
+            f"Expected {name}={number} to be at least {_INVISIBLE:.2g}: below that, "
+            "1 less the probability is 1 as a floating-point number."
+        )
+    if not 0 < number < 1:
         raise InvalidInput(
             f"Expected {name}={number} in (0, 1): an entry whose value is certain is a known entry."
         )
     return number
 
 
-def checked_entries(n: int, known: int) -> tuple[int, int]:
-    """Return the number of entries and of known entries.
+def checked_entries(n: int, known: int, most: int = _MOST_ENTRIES) -> tuple[int, int]:
+    """Return the number of entries, `most` of them at most, and of known entries.
 
     Raises
     ------
     InvalidInput
-        If more are known than there are others beside the critical one.
+        If there are too many, or more are known than there are others beside the critical one.
     """
-    n = _validate.positive_integer("n", n)
+    n = _validate.positive_integer("n", n, most=most)
     count = _validate.finite("known", known)
     if count != int(count) or not 0 <= count <= n - 1:
         raise InvalidInput(
@@ -127,6 +136,7 @@ class Distribution:
         >>> Distribution.from_mapping({0: 0.7, 1: 0.3}).mean
         0.3
         """
+        _validate.mapping("probabilities", probabilities, "from values to probabilities")
         return cls(list(probabilities), list(probabilities.values()))
 
     @classmethod
@@ -140,13 +150,17 @@ class Distribution:
         >>> Distribution.binned([0.04, 0.11, 0.52], [1, 1, 2], step=0.1).values
         array([0. , 0.1, 0.5])
         """
-        step = _validate.finite("step", step)
-        if step <= 0:
-            raise InvalidInput(f"Expected step={step:g} to be above 0.")
+        step = _validate.positive("step", step)
         numbers, amounts = as_array(values), as_array(weights)
         if numbers.shape != amounts.shape or not (amounts >= 0).all() or not amounts.sum() > 0:
             raise InvalidInput("Expected one weight of at least 0 for every value, not all 0.")
-        index, place = np.unique(np.rint(numbers / step).astype(np.int64), return_inverse=True)
+        with np.errstate(over="ignore"):
+            steps = np.rint(numbers / step)
+        if not (np.abs(steps) < _LARGEST).all():
+            raise InvalidInput(
+                f"Expected step={step:g} to be larger: the values are too far apart."
+            )
+        index, place = np.unique(steps.astype(np.int64), return_inverse=True)
         share = np.bincount(place, amounts / amounts.sum())
         return cls(index * step, share)
 

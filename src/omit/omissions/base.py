@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix, raised
 from omit._text import promised, rounded_up
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.data.values import show_records
-from omit.errors import OmitError, Refused, Unattainable, WrongNeighbours
+from omit.errors import InvalidInput, OmitError, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
     Guarantee,
@@ -57,6 +58,20 @@ _ALMOST_ZERO = 1e-9
 _ROUNDING = 2.0**-48
 # Below this the factor of delta is its limit at zero, to all digits.
 _TINY = 1e-150
+
+
+def require_data(data: object) -> None:
+    """Refuse what is neither a column nor points.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither.
+    """
+    if not isinstance(data, Column | Points):
+        raise InvalidInput(
+            f"Expected a Column or Points, as omit.read makes them, got {_validate.shown(data)}."
+        )
 
 
 class PrivacyFloor(NamedTuple):
@@ -168,12 +183,13 @@ class Omission(ABC):
         Some mechanism with the guarantee `base` loses this much (omitting records,
         Proposition B.8), so this is not a guarantee but the limit of all guarantees.
         """
+        require_guarantee(base)
         keep = self.largest_keep_probability
         return PrivacyFloor(float(log_mix(base.epsilon, keep)), base.delta * keep)
 
     def bounds(self, epsilon: float) -> dict[str, float]:
         """Return every bound on epsilon' that this omission knows, by name."""
-        return {"epsilon": float(self.epsilon_after(epsilon))}
+        return {"epsilon": float(self.epsilon_after(_validate.epsilon(epsilon)))}
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
         """Return the bounds of the values that can be left, given the declared `bounds`."""

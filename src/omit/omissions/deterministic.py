@@ -29,7 +29,7 @@ from omit.data.column import Column
 from omit.data.points import Points
 from omit.errors import InvalidInput, Refused, Unattainable
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, steps_apart
-from omit.omissions.base import Omission
+from omit.omissions.base import Omission, require_data
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class StableSuppression(Omission):
 
     def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
         """Return epsilon times the sensitivity."""
-        return as_array(epsilon) * self.sensitivity
+        with np.errstate(over="ignore"):  # infinite, where it is too large for a number
+            return as_array(epsilon) * self.sensitivity
 
     def epsilon_before(self, epsilon_after: ArrayLike) -> FloatArray:
         """Return epsilon divided by the sensitivity."""
@@ -128,6 +129,7 @@ class RuleSuppression(StableSuppression):
         Refused
             If the rule is not given as an interval of numbers, or the data are points.
         """
+        require_data(data)
         if isinstance(data, Points):
             raise Refused(
                 "A rule is an interval of single numbers and says nothing about points; declare "

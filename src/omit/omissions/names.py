@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from omit import _validate
 from omit._text import did_you_mean
 from omit.errors import InvalidInput, Refused
 from omit.omissions.base import Omission
@@ -98,7 +99,7 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     >>> parse_omission("outlier-score:0.1,0.3,manhattan").distance
     'manhattan'
     """
-    name, _, rest = text.partition(":")
+    name, _, rest = _validate.text("the omission", text).partition(":")
     if name in REFUSED or name not in OMISSIONS:
         return omission(name)
     if name not in _SHORT_FORMS:
@@ -110,11 +111,13 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     try:
         numbers = [float(part) for part in parts]
     except ValueError as error:
-        raise InvalidInput(f"Expected numbers after the colon in {text!r}.") from error
+        raise InvalidInput(
+            f"Expected numbers after the colon in {_validate.shown(text)}."
+        ) from error
     if len(numbers) != len(wanted) or len(words) > 1:
         form = f"{name}:{','.join(wanted)}" if wanted else name
         more = f" or {form},DISTANCE" if name == "outlier-score" else ""
-        raise InvalidInput(f"Expected {text!r} in the form {form}{more}.")
+        raise InvalidInput(f"Expected {_validate.shown(text)} in the form {form}{more}.")
     if name == "rule":
         return RuleSuppression(keep=(numbers[0], numbers[1]))
     parameters: dict[str, Any] = dict(zip(wanted, numbers, strict=True))
@@ -140,12 +143,13 @@ def omission(name: str, **parameters: Any) -> Omission:
     >>> omission("poisson", rate=0.1)
     PoissonSampling(rate=0.1)
     """
+    _validate.text("the omission", name)
     if name in REFUSED:
         raise Refused(f"{REFUSED[name]} Use poisson or fixed-size sampling instead.")
     if name not in OMISSIONS:
         hint = did_you_mean(name, [*OMISSIONS, *REFUSED])
         raise InvalidInput(
-            f"Expected omission={name!r} to be one of: {', '.join(OMISSIONS)}.{hint}"
+            f"Expected omission={_validate.shown(name)} to be one of: {', '.join(OMISSIONS)}.{hint}"
         )
     try:
         return OMISSIONS[name](**parameters)

@@ -157,7 +157,8 @@ def _mixture(epsilon: FloatArray, m: FloatArray, M: FloatArray) -> FloatArray:
     a = np.where(B > 0, a, 1.0)
     keep = (1 - M) + (M - m) * (1 - a)
     hub = np.where(a < 1, (1 - a) * B / b, 0.0)
-    return log_mix(epsilon, keep) + hub + (2 * a - 1) * B / x
+    # Of a database without outliers x may vanish, where epsilon is large.
+    return log_mix(epsilon, keep) + hub + np.where(B > 0, (2 * a - 1) * B / x, 0.0)
 
 
 def _published(epsilon: FloatArray, m: FloatArray, M: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from omit.data.distances import DistanceTotals, column_distances
 from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, guarantee_if_any
-from omit.omissions.base import Omission
+from omit.omissions.base import Omission, require_data
 from omit.omissions.outlier_bounds import (
     mixture_base_epsilon,
     mixture_epsilon,
@@ -75,17 +75,14 @@ class OutlierScoreSuppression(Omission):
         m, M = _validate.probability("m", self.m), _validate.probability("M", self.M)
         if m > M:
             raise InvalidInput(f"Expected m={m:g} to be at most M={M:g}.")
-        if self.bound not in ("mixture", "published"):
-            raise InvalidInput(f"Expected bound={self.bound!r} to be 'mixture' or 'published'.")
+        _validate.one_of("bound", self.bound, ("mixture", "published"))
         if self.bound == "published" and not self._has_published_bound(m, M):
             raise InvalidInput(
                 f"The published bound needs 0 < m <= M < 1, got m={m:g} and M={M:g}; "
                 "the mixture bound takes 0 and 1 too."
             )
-        if self.distance is not None and self.distance not in DISTANCES:
-            raise InvalidInput(
-                f"Expected distance={self.distance!r} to be one of: {', '.join(DISTANCES)}."
-            )
+        if self.distance is not None:
+            _validate.one_of("distance", self.distance, DISTANCES)
         object.__setattr__(self, "m", m)
         object.__setattr__(self, "M", M)
 
@@ -137,6 +134,7 @@ class OutlierScoreSuppression(Omission):
         The mixture bound allows the larger epsilon, Theorem 5.4 the larger delta: neither is
         better in both, and their parts must not be combined.
         """
+        self.require_relation(target)
         if self.bound == "published":
             return (self._published_candidate(target),)
         found = super().candidates(target)
@@ -152,6 +150,7 @@ class OutlierScoreSuppression(Omission):
 
         Discrete for the mode, Euclidean for clustering, absolute for all else.
         """
+        _validate.text("statistic", statistic)
         if self.distance is not None:
             return self
         return replace(self, distance=_DISTANCE_OF.get(statistic, "absolute"))
@@ -197,13 +196,14 @@ class OutlierScoreSuppression(Omission):
         1.62...e-10
         """
         epsilon = _validate.epsilon(epsilon)
-        records = _validate.positive_integer("records", records)
+        records = _validate.positive_integer("records", records, most=10**15)
         # Both divided by E, so that nothing overflows.
         grown, rest = -math.expm1(-epsilon), math.exp(-epsilon)
         least = rest + grown * min(self.m, 1 - self.M)
         return (2 * records + 1) * _ROUNDING * grown / least
 
     def _distances(self, data: Column | Points) -> DistanceTotals:
+        require_data(data)
         if isinstance(data, Points):
             # Here and not above: it brings the compiler, which a question of privacy does not need.
             from omit.data.distances import point_distances
@@ -213,6 +213,7 @@ class OutlierScoreSuppression(Omission):
 
     def bounds(self, epsilon: float) -> dict[str, float]:
         """Return the mixture bound and, where it is defined, the published one."""
+        epsilon = _validate.epsilon(epsilon)
         known = {"mixture": float(mixture_epsilon(epsilon, self.m, self.M))}
         if self._has_published_bound(self.m, self.M):
             known["published"] = float(published_epsilon(epsilon, self.m, self.M))
@@ -236,7 +237,7 @@ class OutlierScoreSuppression(Omission):
         0.232322
         0.232369
         """
-        size = _validate.positive_integer("size", size)
+        size = _validate.positive_integer("size", size, most=10**7)
         copies = 0.0, 1 / (size + 1), size / (size + 1)
         hub = (size - 1) / size, (size - 0.5) / (size + 1), 0.5 * size / (size + 1)
         pairs = []

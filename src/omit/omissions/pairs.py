@@ -80,6 +80,8 @@ class PairLoss(NamedTuple):
         >>> PairLoss.by_shift_rule(1.5, 0.5, epsilon=1.0, delta=1e-6).delta
         2.02626193949...e-06
         """
+        presence, absence = _loss("presence", presence), _loss("absence", absence)
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
         if not delta:
             return cls(presence, 0.0, absence, 0.0)
         if epsilon == 0:
@@ -89,6 +91,12 @@ class PairLoss(NamedTuple):
             )
         deltas = delta * expm1_ratio([presence, absence], epsilon)
         return cls(presence, float(deltas[0]), absence, float(deltas[1]))
+
+
+def _loss(name: str, value: float) -> float:
+    """Return a loss, which may be too large for a number, but not undefined or below all."""
+    unbounded = isinstance(value, float) and value == math.inf
+    return value if unbounded else _validate.finite(name, value)
 
 
 @dataclass(frozen=True)
@@ -139,8 +147,8 @@ class SubsetPair:
             If a probability is not one, a distribution does not sum to 1, or an output is not a
             part of its database.
         """
-        smaller = in_order(database)
-        larger = in_order((*smaller, record))
+        smaller = in_order(_records("database", database))
+        larger = in_order(_records("record", (*smaller, record)))
         return cls(
             smaller,
             record,
@@ -284,7 +292,7 @@ class SubsetPair:
     def _require_record_apart(self) -> None:
         if self.record in self.database:
             raise InvalidInput(
-                f"Theorems 5.3 and B.6 tell the added record {self.record!r} from the others; "
+                f"Theorems 5.3 and B.6 tell the added record {shown(self.record)} from the others; "
                 "give equal records different names, or use the exact linear program."
             )
 
@@ -328,8 +336,9 @@ def _distribution(name: str, given: Mapping[Any, float], whole: Subset) -> dict[
     """Return the possible outputs in one order, after all checks."""
     available = Counter(whole)
     distribution: dict[Subset, float] = {}
+    _validate.mapping(name, given, "from what is kept to its probability")
     for kept, weight in given.items():
-        subset = in_order(kept)
+        subset = in_order(_records(name, kept))
         probability = _validate.probability(f"{name}[{shown(list(subset))}]", weight)
         if any(count > available[record] for record, count in Counter(subset).items()):
             raise InvalidInput(
@@ -361,7 +370,11 @@ def _assignment(
             for subset in apart
         }
         return {subset: nearest.get(subset, subset) for subset in domain}
-    ordered = {in_order(subset): in_order(target) for subset, target in given.items()}
+    _validate.mapping(name, given, "from subsets to subsets")
+    ordered = {
+        in_order(_records(name, subset)): in_order(_records(name, target))
+        for subset, target in given.items()
+    }
     assigned: dict[Subset, Subset] = {}
     for subset in domain:
         if subset not in ordered:
@@ -373,6 +386,20 @@ def _assignment(
             )
         assigned[subset] = ordered[subset]
     return assigned
+
+
+def _records(name: str, values: Iterable[Hashable]) -> Subset:
+    """Return records as they were given, or refuse what cannot be told apart or put in order."""
+    try:
+        records = tuple(values)
+        Counter(in_order(records))
+        if any(record != record for record in records):
+            raise TypeError
+    except (TypeError, OverflowError) as error:
+        raise InvalidInput(
+            f"Expected {name} to hold records that are numbers or texts, got {shown(values)}."
+        ) from error
+    return records
 
 
 def _geometric_sum(ratio: float, terms: int) -> float:
@@ -461,7 +488,7 @@ class IndependentPair:
             raise InvalidInput(
                 f"Expected at most {_MOST_SUBSET_RECORDS} records to list all subsets, got {size}."
             )
-        labels = range(size + 1) if labels is None else labels
+        labels = _records("labels", range(size + 1) if labels is None else labels)
         if len(labels) != size + 1:
             raise InvalidInput(f"Expected {size + 1} labels, got {len(labels)}.")
         return SubsetPair.from_distributions(

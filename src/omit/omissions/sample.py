@@ -39,6 +39,7 @@ from uuid import uuid4
 
 from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE, not_below, raised
+from omit._validate import shown
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
@@ -124,7 +125,7 @@ class Scope:
         identity = _new_identity()
         parts = tuple(Part(label, self, identity) for label in labels)
         if not 0 < len(set(parts)) == len(parts):
-            raise InvalidInput(f"Expected different labels to part by, got {labels!r}.")
+            raise InvalidInput(f"Expected different labels to part by, got {shown(labels)}.")
         return parts
 
     def charge(self, guarantee: Guarantee, times: int = 1) -> Charge:
@@ -169,9 +170,9 @@ class _Within(Scope, ABC):
 
     def __post_init__(self) -> None:
         if not isinstance(self.parent, Scope):
-            raise InvalidInput(f"Expected a scope such as ALL_RECORDS, got {self.parent!r}.")
+            raise InvalidInput(f"Expected a scope such as ALL_RECORDS, got {shown(self.parent)}.")
         if not isinstance(self.identity, str) or not self.identity:
-            raise InvalidInput(f"Expected identity={self.identity!r} to be a text.")
+            raise InvalidInput(f"Expected identity={shown(self.identity)} to be a text.")
         if sum(1 for _ in _upwards(self)) > _DEEPEST:
             raise InvalidInput(f"Expected at most {_DEEPEST} scopes, one within the other.")
 
@@ -233,7 +234,7 @@ class Sample(_Within):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.omission, Omission):
-            raise InvalidInput(f"Expected an omission to draw by, got {self.omission!r}.")
+            raise InvalidInput(f"Expected an omission to draw by, got {shown(self.omission)}.")
         given, wanted = self.parent.records, self.omission.records_before
         if given is not None and wanted is not None and given != wanted:
             raise InvalidInput(f"{self.omission} cannot be drawn from a sample of {given} records.")
@@ -271,7 +272,9 @@ class Arm(_Within):
         if math.fsum(shares) > 1:
             raise InvalidInput(f"Expected shares that sum to at most 1, got {math.fsum(shares):g}.")
         if not isinstance(self.index, int) or self.index not in range(len(shares)):
-            raise InvalidInput(f"Expected index={self.index!r} to be that of one of the shares.")
+            raise InvalidInput(
+                f"Expected index={shown(self.index)} to be that of one of the shares."
+            )
         object.__setattr__(self, "shares", shares)
 
     def _relations_above(self, relations: Sequence[Relation]) -> Sequence[Relation]:
@@ -322,7 +325,9 @@ class Part(_Within):
         super().__post_init__()
         # A copy of anything else may be unequal, and would pass for another part.
         if not isinstance(self.label, str | Real) or self.label != self.label:
-            raise InvalidInput(f"Expected a label that is a text or a number, got {self.label!r}.")
+            raise InvalidInput(
+                f"Expected a label that is a text or a number, got {shown(self.label)}."
+            )
 
     def _relations_above(self, relations: Sequence[Relation]) -> Sequence[Relation]:
         if ADD_REMOVE not in relations:
@@ -375,12 +380,12 @@ class Charge:
 
     def __post_init__(self) -> None:
         merged: dict[tuple[Scope, Guarantee], int] = {}
-        for entry in self.entries:
+        for entry in _validate.several("charges as entries", self.entries):
             if not isinstance(entry, tuple) or len(entry) != 3:
                 _refuse(entry)
             scope, guarantee, times = entry
             if not isinstance(scope, Scope):
-                raise InvalidInput(f"Expected a scope such as ALL_RECORDS, got {scope!r}.")
+                raise InvalidInput(f"Expected a scope such as ALL_RECORDS, got {shown(scope)}.")
             require_guarantee(guarantee)
             times = _validate.positive_integer("times", times)
             merged[scope, guarantee] = merged.get((scope, guarantee), 0) + times
@@ -469,7 +474,7 @@ class _Account:
         for scope, guarantee, times in entries:
             self.own.setdefault(scope, []).append((guarantee, times))
             if ALL_RECORDS not in _upwards(scope):
-                raise InvalidInput(f"Expected a scope within ALL_RECORDS, got {scope!r}.")
+                raise InvalidInput(f"Expected a scope within ALL_RECORDS, got {shown(scope)}.")
             for inner in _upwards(scope):
                 self.within.setdefault(inner, {})
                 if isinstance(inner, _Within):
@@ -578,6 +583,6 @@ def _delta_of_leaving(
 def _refuse(other: object) -> NoReturn:
     """Say that only charges are added."""
     raise InvalidInput(
-        f"Only charges can be added, got {other!r}; charge a guarantee to what it was computed on, "
-        "as in sample.charge(guarantee), and add up charges by + or compose."
+        f"Only charges can be added, got {shown(other)}; charge a guarantee to what it was "
+        "computed on, as in sample.charge(guarantee), and add up charges by + or compose."
     )

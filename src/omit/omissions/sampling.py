@@ -21,7 +21,7 @@ from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Relation
 from omit.laws.design import kept_by_number
-from omit.omissions.base import Omission
+from omit.omissions.base import Omission, require_data
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -310,4 +310,5 @@ class FixedSizeSampling(_UniformSampling):
 
 def _outcomes(data: Column | Points) -> int:
     """Return how many probabilities are wanted: one for each value, or for each record."""
+    require_data(data)
     return data.size if isinstance(data, Points) else len(data.counts)

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from omit import _validate
 from omit._numeric import FloatArray
+from omit._validate import shown
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
@@ -38,6 +40,7 @@ def named_query(text: str) -> Callable[[FloatArray], float]:
     >>> named_query("share:>=2")(np.array([1.0, 2.0, 3.0, 4.0]))
     0.75
     """
+    _validate.text("query", text)
     if text in _STATISTICS:
         statistic = _STATISTICS[text]
         return lambda block: float(statistic(block))
@@ -47,7 +50,7 @@ def named_query(text: str) -> Callable[[FloatArray], float]:
             if limit is not None:
                 return partial(_share, compare, limit)
     raise InvalidInput(
-        f"Expected query={text!r} to be mean, sum, median, share:>=X, share:<=X or share:=X; "
+        f"Expected query={shown(text)} to be mean, sum, median, share:>=X, share:<=X or share:=X; "
         "queries on a partition have to be symmetric."
     )
 
@@ -167,17 +170,20 @@ def answer_queries(
     """
     if (epsilon is None) != (p is None):
         raise InvalidInput("A guarantee needs --epsilon and --p, the declared probabilities.")
+    _validate.instance("column", column, Column)
+    queries = _validate.texts("queries", queries)
     functions = [named_query(text) for text in queries]
     if p is not None and not all(text.startswith("share:") for text in queries):
         raise InvalidInput("Probabilities can be declared for shares only.")
+    importance = _validate.several("importances", importance)
     if importance and len(importance) != len(queries):
         raise InvalidInput(f"Expected one importance for each of {len(queries)} queries.")
     if column.is_text:
-        raise InvalidInput(f"Expected a column of numbers, {column.name!r} has categories.")
-    chances = tuple(p) if p is not None else (0.5,)
+        raise InvalidInput(f"Expected a column of numbers, {shown(column.name)} has categories.")
+    chances = (0.5,) if p is None else _validate.several("probabilities", p)
     # The order of the records is not kept by the column, and the partition draws its own.
     records = np.repeat(column.values.astype(np.float64), column.counts)
-    weights = tuple(importance) or (1.0,) * len(queries)
+    weights = importance or (1.0,) * len(queries)
     blocks = Partition.by_importance(len(records), weights, chances)
     answers = blocks.answer(records, functions, rng)
     guarantee = None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from omit.laws.distribution import Distribution, checked_entries, property_proba
 from omit.laws.divergence import RELATIVE_ERROR, one_less, one_more
 from omit.laws.intervals import CONFIDENCE
 from omit.statistical.curve import PrivacyCurve, ascending_epsilons, bounded_curve
-from omit.statistical.properties import describe
+from omit.statistical.properties import checked_groups, describe
 from omit.statistical.sums import sum_curve_of_groups
 
 Average: TypeAlias = Literal["exact", "threshold", "published"]
@@ -59,17 +59,8 @@ class Population:
     known: int = 0
 
     def __init__(self, groups: Sequence[tuple[int, float]], known: int = 0) -> None:
-        if not groups:
-            raise InvalidInput("Expected at least one group of entries.")
-        checked = tuple(
-            (_validate.positive_integer("size", size), property_probability(p, "probability"))
-            for size, p in groups
-        )
-        number = _validate.finite("known", known)
-        if number < 0 or number != int(number):
-            raise InvalidInput(f"Expected known={known} to be a whole number of at least 0.")
-        object.__setattr__(self, "groups", checked)
-        object.__setattr__(self, "known", int(number))
+        object.__setattr__(self, "groups", checked_groups(groups))
+        object.__setattr__(self, "known", _validate.whole("known", known))
 
     @property
     def n(self) -> int:
@@ -122,10 +113,8 @@ def sampled_property_curve(
     p = property_probability(p)
     size = checked_sample("size", size, n)
     epsilons = ascending_epsilons(epsilon)
-    if average not in ("exact", "threshold", "published"):
-        raise InvalidInput(
-            f"Expected average={average!r} to be 'exact', 'threshold' or 'published'."
-        )
+    _validate.one_of("average", average, get_args(Average))
+    conditional = _validate.flag("conditional", conditional)
     others = n if average == "published" else n - 1
     spread = (size - 1) * known / others * (1 - known / others)
     depth = _DEPTH if spread < _WIDE else _DEPTH_OF_WIDE
@@ -302,17 +291,20 @@ def sampled_groups_curve(
     >>> round(float(curve.delta[0]), 6), curve.method
     (0.188823, 'exact')
     """
+    _validate.instance("population", population, Population)
     size = checked_sample("size", size, population.n)
     epsilons = ascending_epsilons(epsilon)
+    conditional = _validate.flag("conditional", conditional)
+    runs = _validate.runs(runs)
+    if rng is not None:
+        _validate.generator(rng)
     probabilities = [p for _, p in population.groups]
-    chosen = range(len(probabilities)) if critical is None else [critical]
+    chosen: Sequence[int] = range(len(probabilities))
+    if critical is not None:
+        chosen = [_validate.index("critical", critical, len(probabilities), "groups")]
     lows, highs = [], []
     simulated = False
     for group in chosen:
-        if not 0 <= group < len(probabilities):
-            raise InvalidInput(
-                f"Expected critical={group} to name one of {len(probabilities)} groups."
-            )
         sizes = [count - (place == group) for place, (count, _) in enumerate(population.groups)]
 
         def delta(drawn: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:

@@ -70,12 +70,12 @@ def composition_bound(
     >>> composition_bound(coins, [4, 4], ask(count, count), [0.1]).delta
     array([0.36185364])
     """
-    if method not in get_args(Averaging):
-        known = ", ".join(get_args(Averaging))
-        raise InvalidInput(f"Expected method={method!r} to be one of: {known}.")
-    blocks = checked_blocks(sizes, entries.n)
-    epsilons = ascending_epsilons(epsilon)
-    engine = CompositionEngine(entries, blocks, analyst, epsilons)
+    _validate.one_of("method", method, get_args(Averaging))
+    runs = _validate.runs(runs)
+    if rng is not None:
+        _validate.generator(rng)
+    engine = _engine(entries, sizes, analyst, epsilon)
+    blocks, epsilons = engine.blocks, engine.epsilon
     groups = _critical_groups(entries, critical)
     assumption = (
         f"{_describe(entries, critical)}, a secret random partition into blocks of "
@@ -127,11 +127,11 @@ def worst_of_class(
     >>> worst_of_class(coins, [4, 4], [count], [0.1]).delta
     array([0.36185364])
     """
+    queries = _validate.several("queries", queries)
     if not queries:
         raise InvalidInput("Expected at least one query in the class.")
-    blocks = checked_blocks(sizes, entries.n)
-    epsilons = ascending_epsilons(epsilon)
-    engine = CompositionEngine(entries, blocks, ask(*queries), epsilons)
+    engine = _engine(entries, sizes, ask(*queries), epsilon)
+    blocks, epsilons = engine.blocks, engine.epsilon
     for query in queries:
         engine.require_scores(query)
     totals = []
@@ -175,9 +175,8 @@ def exact_composition(
     >>> exact_composition(coins, [4, 4], ask(count, count), [0.1]).delta
     array([0.24960971])
     """
-    blocks = checked_blocks(sizes, entries.n)
-    epsilons = ascending_epsilons(epsilon)
-    engine = CompositionEngine(entries, blocks, analyst, epsilons)
+    engine = _engine(entries, sizes, analyst, epsilon)
+    epsilons = engine.epsilon
     low, high = np.zeros(len(epsilons)), np.zeros(len(epsilons))
     pairs: list[Pair] = [(entries.values[0], entries.values[-1])] * len(epsilons)
     for group in _critical_groups(entries, critical):
@@ -200,6 +199,16 @@ def exact_composition(
     )
 
 
+def _engine(
+    entries: Entries, sizes: Sequence[int], analyst: Analyst, epsilon: ArrayLike
+) -> CompositionEngine:
+    """Return the engine for arguments that have been checked."""
+    _validate.instance("entries", entries, Entries)
+    _validate.function("analyst", analyst)
+    blocks = checked_blocks(sizes, entries.n)
+    return CompositionEngine(entries, blocks, analyst, ascending_epsilons(epsilon))
+
+
 def _upper_bound(epsilon: FloatArray, bound: FloatArray, assumption: str) -> PrivacyCurve:
     """Return a bound for the worst group of the critical entry as a curve."""
     return bounded_curve(epsilon, np.zeros(len(epsilon)), bound, assumption, only_a_bound=True)
@@ -213,7 +222,10 @@ def checked_blocks(sizes: Sequence[int], n: int) -> tuple[int, ...]:
     InvalidInput
         If there are none, or they need more entries than there are.
     """
-    blocks = tuple(_validate.positive_integer("block size", size) for size in sizes)
+    blocks = tuple(
+        _validate.positive_integer("block size", size)
+        for size in _validate.several("block sizes", sizes)
+    )
     if not blocks:
         raise InvalidInput("Expected at least one block.")
     if sum(blocks) > n:
@@ -226,11 +238,7 @@ def checked_blocks(sizes: Sequence[int], n: int) -> tuple[int, ...]:
 def _critical_groups(entries: Entries, critical: int | None) -> Sequence[int]:
     if critical is None:
         return range(len(entries.groups))
-    if not 0 <= critical < len(entries.groups):
-        raise InvalidInput(
-            f"Expected critical={critical} to name one of {len(entries.groups)} groups."
-        )
-    return [critical]
+    return [_validate.index("critical", critical, len(entries.groups), "groups")]
 
 
 def _describe(entries: Entries, critical: int | None) -> str:

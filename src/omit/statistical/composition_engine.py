@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from omit._numeric import FloatArray, at_most, share_of
-from omit.errors import InvalidInput
+from omit._validate import shown
+from omit.errors import InvalidInput, OmitError
 from omit.laws.counts import count_draws, draws
 from omit.laws.distribution import Distribution
 from omit.laws.divergence import Bounds
@@ -57,11 +58,18 @@ class CompositionEngine:
 
     def analyst_query(self, answers: Answers) -> ScoreQuery:
         """Return the analyst's next query, checked to score every value."""
-        query = self.analyst(answers)
+        try:
+            query = self.analyst(answers)
+        except OmitError:
+            raise
+        except Exception as error:  # whatever a stranger's function does
+            raise InvalidInput(
+                f"The analyst gives no query after the answers {shown(answers)}: {shown(error)}."
+            ) from error
         if not isinstance(query, ScoreQuery):
             raise InvalidInput(
                 "Only sums of scores are symmetric by construction; expected a ScoreQuery, got "
-                f"{query!r}."
+                f"{shown(query)}."
             )
         self.require_scores(query)
         return query
@@ -70,7 +78,9 @@ class CompositionEngine:
         """Refuse a query that does not score every value."""
         missing = [value for value in self.entries.values if value not in query.scores]
         if missing:
-            raise InvalidInput(f"The query {query.name!r} has no score for {missing[0]!r}.")
+            raise InvalidInput(
+                f"The query {shown(query.name)} has no score for {shown(missing[0])}."
+            )
 
     def law(self, query: ScoreQuery, drawn: Drawn) -> tuple[int, FloatArray]:
         """Return the smallest answer and the probabilities from there on."""

@@ -96,7 +96,8 @@ class StatisticalGuarantee:
         """
         if not isinstance(other, StatisticalGuarantee):
             raise InvalidInput(
-                f"Statistical privacy can only be compared with statistical privacy, got {other!r}."
+                "Statistical privacy can only be compared with statistical privacy, got "
+                f"{_validate.shown(other)}."
             )
         if self.assumption != other.assumption:
             raise InvalidInput(

@@ -73,6 +73,8 @@ def mixture_delta(
 
 
 MOST_PROFILES = 3_000
+# More draws have more profiles than that, and need not be counted.
+_MANY_DRAWS = 100
 
 
 def positive_binomial(trials: int, p: float, rng: np.random.Generator) -> int:
@@ -109,6 +111,7 @@ def _partitions(total: int, largest: int) -> Iterator[Counter[int]]:
 
 def count_profiles(size: int) -> int:
     """Return how many profiles there are of `size` draws: partitions of every number up to it."""
+    size = min(size, _MANY_DRAWS)
     ways = [1] + [0] * size
     for part in range(1, size + 1):
         for total in range(part, size + 1):

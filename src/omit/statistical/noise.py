@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
+from omit import _validate
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
 from omit.laws.discrete import LatticeNoise
@@ -69,9 +70,19 @@ def added_noise(
 
 def require_continuous(noise: Noise) -> LogConcaveNoise:
     """Return noise that is continuous, symmetric and log-concave, or refuse it."""
+    require_noise(noise)
     if not isinstance(noise, LogConcaveNoise):
         raise InvalidInput(f"Expected {noise.name} noise to be one of: {', '.join(KINDS)}.")
     return noise
+
+
+def require_noise(noise: object) -> None:
+    """Refuse what is not noise."""
+    if not isinstance(noise, Noise):
+        raise InvalidInput(
+            "Expected noise such as that of added_noise('laplace', scale), got "
+            f"{_validate.shown(noise)}."
+        )
 
 
 def with_noise(

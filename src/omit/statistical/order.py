@@ -100,11 +100,14 @@ def monotone_curve(
     >>> curve.delta, curve.pairs[1]
     (array([0.3       , 0.13512787]), (1.0, 0.0))
     """
-    table, places = np.atleast_2d(as_array(laws)), as_array(values)
+    table, places = np.atleast_2d(as_array(laws)), np.atleast_1d(as_array(values))
     epsilons = ascending_epsilons(epsilon)
-    if len(table) != len(places) or len(table) < 2 or (np.diff(places) <= 0).any():
-        raise InvalidInput("Expected one row of probabilities for each of two or more values.")
-    if (table < 0).any() or (np.abs(table.sum(axis=1) - 1) > 1e-9).any():
+    fit = table.ndim == 2 and places.shape == (len(table),) and len(table) > 1
+    if not fit or not (np.isfinite(places).all() and (np.diff(places) > 0).all()):
+        raise InvalidInput(
+            "Expected one row of probabilities for each of two or more ascending values."
+        )
+    if not ((table >= 0).all() and (np.abs(table.sum(axis=1) - 1) <= 1e-9).all()):
         raise InvalidInput("Expected every row of probabilities to sum to 1.")
     reached = np.cumsum(table, axis=1)
     if (np.diff(reached, axis=0) > 1e-9).any():
@@ -154,12 +157,13 @@ def order_statistic_curve(
     >>> order_statistic_curve(die, 101, 51, [0.1]).delta
     array([0.03120994])
     """
-    n, _ = checked_entries(n, 0)
+    _validate.instance("distribution", distribution, Distribution)
+    n, _ = checked_entries(n, 0, LARGEST_TRIALS)
     rank = _validate.positive_integer("rank", rank)
     if rank > n:
         raise InvalidInput(f"Expected rank={rank} to be at most n={n}.")
     epsilons = ascending_epsilons(epsilon)
-    if n > LARGEST_TRIALS or len(distribution.values) * math.sqrt(n) > _MOST_TERMS:
+    if len(distribution.values) * math.sqrt(n) > _MOST_TERMS:
         raise InvalidInput(
             f"Expected fewer entries or values: {n:,} entries of {len(distribution.values):,} "
             "values are too many to sum over."

@@ -25,15 +25,17 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, at_most, share_of
-from omit.errors import InvalidInput, Refused
+from omit.errors import InvalidInput, OmitError, Refused
+from omit.laws.counts import LARGEST_TRIALS
 from omit.laws.distribution import property_probability
 from omit.statistical.background import Population, averaged_curve, sampled_groups_curve
 from omit.statistical.composition import checked_blocks
 from omit.statistical.curve import Method, PrivacyCurve, ascending_epsilons, bounded_curve
 from omit.statistical.mixtures import left_out_delta
 from omit.statistical.properties import describe, property_curve
-from omit.statistical.sampling import Template
+from omit.statistical.sampling import MOST_DRAWN, Template
 
+_MOST_BLOCKS = 10**7
 # Moves that gain less than this, relative to what they cost, are rounding.
 _TIE = 1e-9
 
@@ -62,7 +64,8 @@ class Partition:
     sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", _validate.positive_integer("n", self.n))
+        n = _validate.positive_integer("n", self.n, most=LARGEST_TRIALS)
+        object.__setattr__(self, "n", n)
         object.__setattr__(self, "sizes", checked_blocks(self.sizes, self.n))
 
     @classmethod
@@ -74,7 +77,8 @@ class Partition:
         InvalidInput
             If there are more queries than entries.
         """
-        return cls.by_importance(n, [1.0] * _validate.positive_integer("queries", queries))
+        count = _validate.positive_integer("queries", queries, most=_MOST_BLOCKS)
+        return cls.by_importance(n, [1.0] * count)
 
     @classmethod
     def by_importance(
@@ -90,9 +94,12 @@ class Partition:
         >>> Partition.by_importance(100, [4, 1, 1]).sizes
         (50, 25, 25)
         """
-        n = _validate.positive_integer("n", n)
-        weights = [_validate.finite("importance", each) for each in importance]
-        if not weights or min(weights) <= 0:
+        n = _validate.positive_integer("n", n, most=LARGEST_TRIALS)
+        weights = [
+            _validate.positive("importance", each)
+            for each in _validate.several("importances", importance)
+        ]
+        if not weights:
             raise InvalidInput("Expected an importance above 0 for every query, at least one.")
         if len(weights) > n:
             raise InvalidInput(
@@ -139,6 +146,9 @@ class Partition:
         InvalidInput
             If the curves do not fit the blocks.
         """
+        curves = _validate.several("curves", curves)
+        for curve in curves:
+            _validate.instance("each curve", curve, PrivacyCurve)
         if len(curves) != len(self.sizes):
             raise InvalidInput(
                 f"Expected one curve for each of {len(self.sizes)} blocks, got {len(curves)}."
@@ -212,6 +222,7 @@ class Partition:
 
         `runs` and `rng` are for populations whose samples are too many to list.
         """
+        _validate.instance("population", population, Population)
         if population.n != self.n:
             raise InvalidInput(
                 f"Expected a population of n={self.n} entries, it has {population.n}."
@@ -242,6 +253,8 @@ class Partition:
 
     def draw(self, rng: np.random.Generator) -> Template:
         """Return a random assignment of entries to blocks."""
+        _validate.generator(rng)
+        _validate.positive_integer("n", self.n, most=MOST_DRAWN)
         order = rng.permutation(self.n)
         ends = np.cumsum(self.sizes)
         return Template(tuple(tuple(b.tolist()) for b in np.split(order[: self.used], ends[:-1])))
@@ -275,6 +288,7 @@ class Partition:
         (1.0, 3.0)
         """
         data = self._checked_records(records)
+        queries = _validate.several("queries", queries)
         if len(queries) != len(self.sizes):
             raise InvalidInput(
                 f"Expected one query for each of {len(self.sizes)} blocks, got {len(queries)}."
@@ -283,7 +297,8 @@ class Partition:
         blocks = [data[list(places)] for places in template.samples]
         for number, (query, block) in enumerate(zip(queries, blocks, strict=True), start=1):
             require_symmetric(query, data, block, number, rng)
-        return tuple(float(query(block)) for query, block in zip(queries, blocks, strict=True))
+        numbered = enumerate(zip(queries, blocks, strict=True), start=1)
+        return tuple(_answer(query, block, number) for number, (query, block) in numbered)
 
     def answer_adaptively(
         self,
@@ -302,17 +317,22 @@ class Partition:
         (0.0, 0.0, 0.0)
         """
         data = self._checked_records(records)
+        _validate.function("analyst", analyst)
         answers: tuple[float, ...] = ()
         for number, places in enumerate(self.draw(rng).samples, start=1):
-            query, block = analyst(answers), data[list(places)]
+            query, block = _next_query(analyst, answers), data[list(places)]
             require_symmetric(query, data, block, number, rng)
-            answers = (*answers, float(query(block)))
+            answers = (*answers, _answer(query, block, number))
         return answers
 
     def _checked_records(self, records: Any) -> np.ndarray[Any, Any]:
-        data = np.asarray(records)
-        if len(data) != self.n:
-            raise InvalidInput(f"Expected n={self.n} records, got {len(data)}.")
+        try:
+            data = np.asarray(records)
+        except ValueError as error:
+            raise InvalidInput("Expected records that are all of one shape.") from error
+        size = len(data) if data.ndim else 0
+        if size != self.n:
+            raise InvalidInput(f"Expected n={self.n} records, got {size}.")
         return data
 
     def _assumption(self, chances: Sequence[float]) -> str:
@@ -370,6 +390,33 @@ Query: TypeAlias = Callable[[Any], float]
 _ORDERS = 12
 
 
+def _next_query(analyst: Callable[[tuple[float, ...]], Query], answers: tuple[float, ...]) -> Query:
+    """Return what the analyst asks after these answers."""
+    try:
+        return analyst(answers)
+    except OmitError:
+        raise
+    except Exception as error:  # whatever a stranger's function does
+        raise InvalidInput(
+            f"The analyst gives no query after the answers {_validate.shown(answers)}: "
+            f"{_validate.shown(error)}."
+        ) from error
+
+
+def _answer(query: Query, block: np.ndarray[Any, Any], number: int) -> float:
+    """Return the answer of a query, or refuse what is not a number."""
+    _validate.function(f"query {number}", query)
+    try:
+        answer = query(block)
+    except OmitError:
+        raise
+    except Exception as error:  # whatever a stranger's function does
+        raise InvalidInput(
+            f"Query {number} cannot be computed on its block: {_validate.shown(error)}."
+        ) from error
+    return _validate.finite(f"the answer of query {number}", answer)
+
+
 def require_symmetric(
     query: Query,
     records: np.ndarray[Any, Any],
@@ -385,13 +432,13 @@ def require_symmetric(
     """
     tried = [block, _different(records, len(block), rng)]
     for sample in tried:
-        answer = float(query(sample))
+        answer = _answer(query, sample, number)
         places = np.arange(len(sample))
         orders = [places[::-1], *(np.roll(places, shift) for shift in (1, len(sample) // 2))]
         # As often as a place needs to hold a record of another kind, almost surely.
         orders += [rng.permutation(len(sample)) for _ in range(_ORDERS)]
         for order in orders:
-            other = float(query(sample[order]))
+            other = _answer(query, sample[order], number)
             if not math.isclose(answer, other, rel_tol=1e-9, abs_tol=1e-12):
                 raise Refused(
                     f"Query {number} depends on the order of the records; a random partition needs "

@@ -235,13 +235,15 @@ def plan(
         )
     count = _validate.positive_integer("queries", queries, most=MOST_QUERIES)
     chances = each_probability(p, count)
-    if importance is not None and len(importance) != count:
+    weights = (1.0,) * count if importance is None else _validate.several("importances", importance)
+    if len(weights) != count:
         raise InvalidInput(
-            f"Expected one importance for each of {count} queries, got {len(importance)}."
+            f"Expected one importance for each of {count} queries, got {len(weights)}."
         )
+    same_property = _validate.flag("same_property", same_property)
     if same_property and len(set(chances)) > 1:
         raise InvalidInput("Expected one probability for one property asked of every block.")
-    partition = Partition.by_importance(n, importance or [1.0] * count, chances)
+    partition = Partition.by_importance(n, weights, chances)
     errors = partition.standard_errors(chances)
     bound = partition.property_bound(chances, epsilon)
     theorem = _not_zero(bound)
@@ -257,8 +259,8 @@ def plan(
         errors,
         theorem,
         exact,
-        compare_with_dp(n, errors, epsilon, theorem),
-        None if exact is None else compare_with_dp(n, errors, epsilon, exact),
+        compare_with_dp(partition.n, errors, epsilon, theorem),
+        None if exact is None else compare_with_dp(partition.n, errors, epsilon, exact),
         assumption,
     )
 
@@ -353,7 +355,7 @@ def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int
     >>> most_queries(32768, 0.01, 0.0307)
     64
     """
-    delta = _validate.delta(delta)
+    epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
     n = _validate.positive_integer("n", n)
 
     def cost(count: int) -> float:

@@ -135,23 +135,16 @@ def grouped_property_curve(
     >>> np.round(curve.delta, 6)
     array([0.012977, 0.004082])
     """
-    checked = [
-        (_validate.positive_integer("size", size), property_probability(p, "probability"))
-        for size, p in groups
-    ]
-    if not checked:
-        raise InvalidInput("Expected at least one group of entries.")
-    if critical is not None and not 0 <= critical < len(checked):
-        raise InvalidInput(f"Expected critical={critical} to name one of {len(checked)} groups.")
+    checked = checked_groups(groups)
+    if critical is not None:
+        critical = _validate.index("critical", critical, len(checked), "groups")
     total = sum(size for size, _ in checked)
     if total > LARGEST_TRIALS:
         raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {total:,}.")
-    number = _validate.finite("known", known)
-    if number < 0 or number != int(number):
-        raise InvalidInput(f"Expected known={known} to be a whole number of at least 0.")
+    known = _validate.whole("known", known)
     epsilons = ascending_epsilons(epsilon)
     sizes = ", ".join(f"{size:,} entries with probability {p!r}" for size, p in checked)
-    assumption = f"independent entries, {sizes}{_and_known(int(number))}"
+    assumption = f"independent entries, {sizes}{_and_known(known)}"
     if noise is not None:
         assumption += f"; {noise}"
     curves = []
@@ -164,6 +157,23 @@ def grouped_property_curve(
             sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
         )
     return worst_curve(curves)
+
+
+def checked_groups(groups: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """Return groups of entries, each with its size and the probability of the property.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, or a size or a probability is out of range.
+    """
+    checked = tuple(
+        (_validate.positive_integer("size", size), property_probability(p, "probability"))
+        for size, p in _validate.pairs("(size, probability)", groups)
+    )
+    if not checked:
+        raise InvalidInput("Expected at least one group of entries.")
+    return checked
 
 
 def worst_curve(curves: Sequence[PrivacyCurve]) -> PrivacyCurve:

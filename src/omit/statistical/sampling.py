@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from omit import _validate
 from omit._numeric import FloatArray, as_array, share_of
 from omit.errors import InvalidInput
-from omit.laws.counts import bernstein_reach, binomial_window, log_pmf
+from omit.laws.counts import LARGEST_TRIALS, bernstein_reach, binomial_window, log_pmf
 from omit.laws.distribution import checked_entries, property_probability
 from omit.laws.divergence import Bounds, divergence_bounds
 from omit.laws.intervals import bernstein_bounds
@@ -59,6 +59,8 @@ _MOST_ROWS, _MOST_CELLS = 4_096, 10**6
 _MANY_DRAWS = 10_000
 # Draws with replacement that are simulated, times the runs.
 _MOST_DRAWS = 10**8
+# Entries of a database that a template is drawn from.
+MOST_DRAWN = 10**8
 # What is left out where there are too many counts, as a logarithm: more where these are wide.
 _DEPTH, _DEPTH_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
 
@@ -106,20 +108,23 @@ class WithoutReplacement(SamplingTechnique):
     size: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _validate.positive_integer("size", self.size))
+        size = _validate.positive_integer("size", self.size, most=LARGEST_TRIALS)
+        object.__setattr__(self, "size", size)
 
     def __str__(self) -> str:
         return f"{self.size:,} entries drawn without replacement"
 
     def templates(self, n: int) -> Mapping[Template, float]:
         """Return every subset of the size."""
+        n = _validate.positive_integer("n", n, most=_MOST_TEMPLATES)
         size = checked_sample("size", self.size, n)
+        _require_few(math.lgamma(n + 1) - math.lgamma(size + 1) - math.lgamma(n - size + 1))
         count = math.comb(n, size)
-        _require_few(count)
         return {Template((each,)): 1 / count for each in itertools.combinations(range(n), size)}
 
     def draw(self, n: int, rng: np.random.Generator) -> Template:
         """Return a random subset, in random order."""
+        n = _drawn_from(n, rng)
         size = checked_sample("size", self.size, n)
         return Template((tuple(rng.choice(n, size, replace=False).tolist()),))
 
@@ -164,7 +169,8 @@ class Poisson(SamplingTechnique):
 
     def templates(self, n: int) -> Mapping[Template, float]:
         """Return every subset."""
-        _require_few(2**n)
+        n = _validate.positive_integer("n", n, most=_MOST_TEMPLATES)
+        _require_few(n * math.log(2))
         return {
             Template((each,)): self.rate**size * (1 - self.rate) ** (n - size)
             for size in range(n + 1)
@@ -173,6 +179,7 @@ class Poisson(SamplingTechnique):
 
     def draw(self, n: int, rng: np.random.Generator) -> Template:
         """Return a random subset."""
+        n = _drawn_from(n, rng)
         return Template((tuple(np.flatnonzero(rng.random(n) < self.rate).tolist()),))
 
     def curve(
@@ -216,14 +223,16 @@ class WithReplacement(SamplingTechnique):
     size: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _validate.positive_integer("size", self.size))
+        size = _validate.positive_integer("size", self.size, most=LARGEST_TRIALS)
+        object.__setattr__(self, "size", size)
 
     def __str__(self) -> str:
         return f"{self.size:,} entries drawn with replacement"
 
     def templates(self, n: int) -> Mapping[Template, float]:
         """Return every multiset of places."""
-        _require_few(n**self.size)
+        n = _validate.positive_integer("n", n, most=_MOST_TEMPLATES)
+        _require_few(self.size * math.log(n))
         drawn = Counter(
             tuple(sorted(each)) for each in itertools.product(range(n), repeat=self.size)
         )
@@ -231,6 +240,8 @@ class WithReplacement(SamplingTechnique):
 
     def draw(self, n: int, rng: np.random.Generator) -> Template:
         """Return a random sequence of places."""
+        n = _drawn_from(n, rng)
+        _validate.positive_integer("size", self.size, most=MOST_DRAWN)
         return Template((tuple(rng.integers(n, size=self.size).tolist()),))
 
     def curve(
@@ -251,6 +262,9 @@ class WithReplacement(SamplingTechnique):
             If the ways to draw are too many to list and no `rng` is given.
         """
         n, known, p, epsilons = _checked(n, p, epsilon, known)
+        runs = _validate.runs(runs)
+        if rng is not None:
+            _validate.generator(rng)
         text = f"{describe(n, p, known)}; {self}"
         others = n - 1 - known
         if known == 0 and count_profiles(self.size) <= MOST_PROFILES:
@@ -323,10 +337,18 @@ def _checked(
     return n, known, property_probability(p), ascending_epsilons(epsilon)
 
 
-def _require_few(count: int) -> None:
-    if count > _MOST_TEMPLATES:
+def _drawn_from(n: int, rng: np.random.Generator) -> int:
+    """Return the entries to draw from, or refuse them or the generator."""
+    _validate.generator(rng)
+    return _validate.positive_integer("n", n, most=MOST_DRAWN)
+
+
+def _require_few(log_count: float) -> None:
+    """Refuse more templates than are listed, given the logarithm of their number."""
+    if log_count > math.log(_MOST_TEMPLATES) + 1e-6:
         raise InvalidInput(
-            f"There are {count:,} templates; at most {_MOST_TEMPLATES:,} are listed."
+            f"Expected a smaller n: there are more than {_MOST_TEMPLATES:,} templates, which are "
+            "too many to list."
         )
 
 
@@ -384,6 +406,11 @@ class Template:
 
     samples: tuple[tuple[int, ...], ...]
 
+    def __post_init__(self) -> None:
+        samples = _validate.several("samples", self.samples)
+        places = tuple(_validate.several("places", sample) for sample in samples)
+        object.__setattr__(self, "samples", places)
+
     @property
     def format(self) -> tuple[int, ...]:
         """The sizes of the samples."""
@@ -403,7 +430,10 @@ class Template:
         InvalidInput
             If a place does not exist.
         """
+        records = _validate.several(
+            "records", list(records) if isinstance(records, str) else records
+        )
         for place in itertools.chain.from_iterable(self.samples):
-            if not 0 <= place < len(records):
+            if not isinstance(place, int | np.integer) or not 0 <= place < len(records):
                 raise InvalidInput(f"There is no place {place} among {len(records)} records.")
         return tuple(tuple(records[place] for place in sample) for sample in self.samples)

@@ -41,9 +41,12 @@ class ScoreQuery:
     _scores: tuple[tuple[object, int], ...]
 
     def __init__(self, name: str, scores: Mapping[object, int]) -> None:
+        _validate.text("name", name)
+        _validate.mapping("scores", scores, "from values to whole numbers")
         for value, score in scores.items():
-            if _validate.finite(f"the score of {value!r}", score) != int(score):
-                raise InvalidInput(f"Expected the score {score} of {value!r} to be a whole number.")
+            what = f"the score of {_validate.shown(value)}"
+            if _validate.finite(what, score) != int(score):
+                raise InvalidInput(f"Expected {what} to be a whole number, got {score}.")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "_scores", tuple((v, int(s)) for v, s in scores.items()))
 
@@ -65,6 +68,8 @@ def ask(*queries: ScoreQuery) -> Analyst:
     >>> ask(first)(()).name
     'first'
     """
+    for query in queries:
+        _validate.instance("each query", query, ScoreQuery)
 
     def analyst(answers: Answers) -> ScoreQuery:
         if len(answers) >= len(queries):
@@ -89,22 +94,26 @@ class Entries:
     groups: tuple[tuple[int, tuple[tuple[object, float], ...]], ...]
 
     def __init__(self, groups: Sequence[tuple[int, Mapping[object, float]]]) -> None:
-        if not groups:
+        pairs = _validate.pairs("(size, {value: probability})", groups)
+        if not pairs:
             raise InvalidInput("Expected at least one group of entries.")
         checked = []
-        for size, law in groups:
-            _validate.positive_integer("size", size)
-            if any(not 0 <= chance <= 1 for chance in law.values()):
-                raise InvalidInput("Expected every probability in [0, 1].")
+        for given, probabilities in pairs:
+            size = _validate.positive_integer("size", given)
+            _validate.mapping("each law", probabilities, "from values to probabilities")
+            law = {
+                value: _validate.probability(f"the probability of {_validate.shown(value)}", chance)
+                for value, chance in probabilities.items()
+            }
             total = math.fsum(law.values())
             if abs(total - 1) > SUM_TOLERANCE:
                 raise InvalidInput(
                     f"Expected the probabilities to sum to 1, they sum to {total:.10g}."
                 )
-            if set(law) != set(groups[0][1]):
+            if set(law) != set(pairs[0][1]):
                 raise InvalidInput("Expected all groups to have the same values.")
             # What is missing would be missing in every entry, and in delta.
-            checked.append((size, tuple((value, law[value] / total) for value in groups[0][1])))
+            checked.append((size, tuple((value, law[value] / total) for value in pairs[0][1])))
         object.__setattr__(self, "groups", tuple(checked))
 
     @property

@@ -20,7 +20,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit._numeric import FloatArray
+from omit import _validate
+from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.laws.counts import LARGEST_TRIALS
 from omit.laws.discrete import LatticeNoise
@@ -41,6 +42,7 @@ from omit.statistical.curve import (
 from omit.statistical.noise import (
     AddedNoise,
     require_continuous,
+    require_noise,
     trapezoid,
     with_noise,
 )
@@ -82,9 +84,8 @@ def sum_curve(
     >>> curve.delta, curve.pairs[0]
     (array([6.95204602e-03, 8.04325161e-10]), (6.0, 1.0))
     """
-    n, count = checked_entries(n, known)
-    if n > LARGEST_TRIALS:
-        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {n:,}.")
+    n, count = checked_entries(n, known, LARGEST_TRIALS)
+    _validate.instance("distribution", distribution, Distribution)
     smallest, largest = distribution.values[[0, -1]].tolist()
     assumption = (
         f"{n:,} independent entries, {len(distribution.values)} values from {smallest:.15g} to "
@@ -131,10 +132,16 @@ def sum_curve_of_groups(
     array([0.375])
     """
     epsilons = ascending_epsilons(epsilon)
-    critical = np.unique(np.asarray(values, dtype=np.float64))
-    if len(critical) < 2:
-        raise InvalidInput("Expected at least two values of the critical entry.")
-    unknown = [(each, count) for each, count in others if count > 0]
+    critical = np.unique(as_array(values))
+    if len(critical) < 2 or not np.isfinite(critical).all():
+        raise InvalidInput("Expected at least two values of the critical entry, all finite.")
+    if noise is not None:
+        require_noise(noise)
+    unknown = [
+        (_validate.instance("each of others", each, Distribution), number)
+        for each, count in _validate.pairs("(Distribution, count)", others)
+        if (number := _validate.whole("count", count)) > 0
+    ]
     step, (places, *lattices) = common_lattice([critical, *(each.values for each, _ in unknown)])
     parts = [
         Part(points, each.probabilities, count)
