@@ -55,13 +55,17 @@ class Noise(ABC):
     """`E e^(tZ)` is finite for every `t` below this, in units of 1/scale."""
 
     def __post_init__(self) -> None:
+        shown = _validate.shown(self.scale)
         if not isinstance(self.scale, Real):
-            scale = _validate.shown(self.scale)
-            raise InvalidInput(f"Expected the scale of noise to be a number, got {scale}.")
-        if not (0 < self.scale < np.inf):
+            raise InvalidInput(f"Expected the scale of noise to be a number, got {shown}.")
+        try:
+            usable = 0 < float(self.scale) < math.inf
+        except OverflowError:
+            usable = False
+        if not usable:
             raise InvalidInput(
-                f"Expected noise of a positive and finite scale, got {self.scale:g}: "
-                "epsilon must be above 0 and the bounds must leave something to protect."
+                f"Expected noise of a positive and finite scale, got {shown}: epsilon must be "
+                "above 0 and the bounds must leave something to protect."
             )
 
     def __str__(self) -> str:

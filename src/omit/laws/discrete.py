@@ -9,6 +9,7 @@ studies of errors use: it differs by less than 1e-15 in probability and draws mi
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -265,8 +266,8 @@ class DiscreteGaussian(LatticeNoise):
         return cls(square=least_square(reached))
 
     def exponent(self, x: ArrayLike) -> FloatArray:
-        """Return `x² / 2s²`."""
-        return as_array(as_array(x) ** 2 / (2 * float(self.square)))
+        """Return `x² / 2s²`; of noise too narrow for a float, what is as good as infinite."""
+        return as_array(as_array(x) ** 2 / max(2 * float(self.square), sys.float_info.min))
 
     def half_pmf(self) -> FloatArray:
         """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is left."""

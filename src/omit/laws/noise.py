@@ -434,6 +434,4 @@ def noise_named(name: str, among: Iterable[str] | None = None) -> type[Noise]:
     )
     by_name = {law.name: law for law in laws}
     allowed = tuple(by_name if among is None else among)
-    if name not in allowed:
-        raise InvalidInput(f"Expected noise={name!r} to be one of: {', '.join(allowed)}.")
-    return by_name[name]
+    return by_name[_validate.one_of("noise", name, allowed)]
