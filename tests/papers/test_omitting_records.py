@@ -537,7 +537,8 @@ def test_the_question_can_be_asked_of_other_data(tmp_path: Path, few: None) -> N
     assert set(found.numbers("figure-01")["epsilon"]) == {1.0}
     assert any("every statistic worse" in each.claim.sentence for each in found.verdicts)
     assert "ages.csv age" in found.exhibits[1].exhibit.title
-    found.write_report(tmp_path / "out")
+    page = found.write_report(tmp_path / "out").read_text(encoding="utf-8")
+    assert "for the curator&#39;s eyes only" in page
     other = OwnData.read(str(file), "age", (0.0, 90.0))
     assert other.content != data.content, "other bounds are other data"
 

@@ -16,7 +16,7 @@ from omit._text import nearest
 from omit.errors import InvalidInput
 from omit.papers.base import Claim, Computed, Exhibit, Finding, OwnData, Paper, Settings, paper
 from omit.report.files import one_at_a_time, save_figure, unfinished_in
-from omit.report.result import Drawing, Field, Result, Table
+from omit.report.result import CURATOR, Drawing, Field, Result, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,9 @@ class Reproduction(Result):
             for each in self.exhibits
             if each.problem is not None
         )
-        return (*self.remarks, *problems)
+        # A paper's own data are public; other data may not be.
+        caution = () if self.settings.data is None else (CURATOR,)
+        return (*caution, *self.remarks, *problems)
 
     def tables(self) -> Sequence[Table]:
         """Return the claims with their verdicts, and the exhibits."""

@@ -309,7 +309,6 @@ def notes(computed: Computed) -> tuple[str, ...]:
     statistic = timings["mechanism"].str.split(",").str[0]
     split = timings.groupby(statistic)["seconds"].sum().sort_values(ascending=False)
     parts = ", ".join(f"{name} {duration(seconds)}" for name, seconds in split.items())
-    return (
-        f"Work by statistic, summed over cores: {parts}. The authors state about five days on 64 "
-        "cores.",
-    )
+    authors = " The authors state about five days on 64 cores."
+    whose = "" if computed.settings.data is not None else authors
+    return (f"Work by statistic, summed over cores: {parts}.{whose}",)
