@@ -26,7 +26,7 @@ def test_a_figure_gets_its_picture_its_numbers_and_a_page(
 ) -> None:
     words = (
         f"reproduce omitting-records --figure 10 --figure 2 --output {tmp_path / 'out'} "
-        f"--store {tmp_path / 'study'}"
+        f"--store {tmp_path / 'study'} --where process"
     )
     run = omit_command(words)
     assert run.code == 0, run.err

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from omit.data.column import Column
     from omit.study.cell import Cell, Computation
     from omit.study.results import Results
 
@@ -87,6 +88,14 @@ class OwnData:
         path = Path(source)
         place = str(path.resolve()) if path.is_file() else source
         return cls(place, values.name, bounds, sha256(content.encode()).hexdigest())
+
+
+def read_column(shared: Mapping[str, Any]) -> Column:
+    """Return the column that cells share by name, within declared bounds if there are any."""
+    from omit.data.reading import read
+
+    bounds = None if shared["upper"] is None else (shared["lower"], shared["upper"])
+    return read(shared["data"], shared["column"], bounds=bounds)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from omit.mechanisms.mean import KnownSizeMean
 from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
 from omit.mechanisms.sensitivity import Padding, smooth_laplace_delta, smooth_sensitivity
 from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
-from omit.papers.base import Computed, Settings
+from omit.papers.base import Computed, Settings, read_column
 from omit.study.cell import Cell, Computation
 
 POPULATION = 10_001
@@ -104,7 +104,7 @@ class Line:
 
     def read(self) -> Column:
         """Return the data."""
-        return _read(vars(self))
+        return read_column(vars(self))
 
 
 BOUNDS_VARIANTS = MappingProxyType(
@@ -130,14 +130,8 @@ def runs_of(settings: Settings) -> int:
     return RUNS if settings.runs is None else settings.runs
 
 
-def _read(shared: Mapping[str, Any]) -> Column:
-    if shared["upper"] is None:
-        return read(shared["data"], shared["column"])
-    return read(shared["data"], shared["column"], bounds=(shared["lower"], shared["upper"]))
-
-
 def _prepared_column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
-    return _read(shared)
+    return read_column(shared)
 
 
 def _errors(

@@ -34,7 +34,7 @@ from omit.mechanisms.mode import NoisyMode
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import NoOmission, PoissonSampling
-from omit.papers.base import OwnData, Settings
+from omit.papers.base import OwnData, Settings, read_column
 from omit.study.cell import Cell, Computation
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
@@ -235,9 +235,7 @@ def _column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
 
 
 def _own_column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
-    if shared["upper"] is None:
-        return read(shared["data"], shared["column"])
-    return read(shared["data"], shared["column"], bounds=(shared["lower"], shared["upper"]))
+    return read_column(shared)
 
 
 def _column_error(
