@@ -410,7 +410,9 @@ def _reproduced(exhibit: Exhibit, computed: Computed, failed: Mapping[str, str])
         ]
         if missing:
             count = "One cell" if len(missing) == 1 else f"{len(missing):,} cells"
-            return Reproduced(exhibit, problem=f"{count} could not be computed: {missing[0]}.")
+            return Reproduced(
+                exhibit, problem=f"{count} could not be computed: {missing[0].rstrip('.')}."
+            )
     numbers = exhibit.numbers(computed)
     caption = exhibit.caption
     if numbers is not None and callable(caption):
