@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 from scipy.stats import binom
 
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
@@ -23,7 +22,7 @@ from omit.disclosure.measures import exact_measures
 from omit.disclosure.selection import choose_donors
 from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import Attribute, CountTable
 from omit.disclosure.tabulation import tabulate
 from timing import seconds
 

@@ -11,14 +11,13 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 from scipy import integrate, stats
 
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
     LaplaceHistogram,
 )
-from omit.disclosure.protection import ExactDelta, TableMechanism
-from omit.disclosure.table import CountTable
+from omit.disclosure.protection import ExactDelta, Protection
+from omit.disclosure.table import Attribute, CountTable
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.laws.discrete import DiscreteGaussian
@@ -158,7 +157,7 @@ def test_laplace_errors_are_integrals_over_the_noise() -> None:
 @pytest.mark.parametrize("kind", ["geometric", "discrete Gaussian"])
 def test_errors_of_whole_noise_are_sums_over_it(kind: str) -> None:
     z = np.arange(-400, 401)
-    mechanism: TableMechanism
+    mechanism: Protection
     if kind == "geometric":
         mechanism, r = GeometricHistogram(0.5), math.exp(-0.25)
         law = (1 - r) / (1 + r) * r ** np.abs(z)
@@ -183,7 +182,7 @@ def test_errors_of_whole_noise_are_sums_over_it(kind: str) -> None:
         DiscreteGaussianHistogram(Fraction(9), 1.0),
     ],
 )
-def test_draws_have_the_closed_form_errors(mechanism: TableMechanism) -> None:
+def test_draws_have_the_closed_form_errors(mechanism: Protection) -> None:
     """False alarms: 10 comparisons at 5 standard errors, below 1e-5."""
     runs = 40_000
     draws = mechanism.study(TABLE, np.random.default_rng(1), runs) - TABLE.flat

@@ -13,7 +13,6 @@ import pytest
 from scipy import stats
 
 from omit.disclosure.assessment import HEADINGS, Row, assess
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
     Disclosure,
@@ -31,7 +30,7 @@ from omit.disclosure.protection import CellErrors
 from omit.disclosure.report import error_figure
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import Attribute, CountTable
 from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import Axis, GroupMap
 from omit.errors import InvalidInput

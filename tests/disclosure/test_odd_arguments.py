@@ -18,7 +18,6 @@ from omit.data.datasets import dataset
 from omit.disclosure import measures, tasks
 from omit.disclosure import tasks as usefulness
 from omit.disclosure.assessment import assess
-from omit.disclosure.attributes import Attribute, chosen, parse_derivation, parse_domains
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
@@ -29,8 +28,8 @@ from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
 from omit.disclosure.swapping_exact import exact_swapping_delta
-from omit.disclosure.table import CountTable, Universe
-from omit.disclosure.tabulation import tabulate
+from omit.disclosure.table import Attribute, CountTable, Universe, chosen
+from omit.disclosure.tabulation import parse_derivation, parse_domains, tabulate
 from omit.errors import OmitError
 from omit.laws.discrete import DiscreteGaussian
 

@@ -12,10 +12,9 @@ from scipy.optimize import linprog
 
 from omit._numeric import IntArray
 from omit.disclosure import suppressed_cells
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import Attribute, CountTable
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
 

@@ -11,9 +11,8 @@ import pytest
 from scipy import stats
 
 from omit.disclosure import suppression as suppression_module
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
-from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import Guarantee, NoGuarantee
 from tests.disclosure.enumeration import worst_delta

@@ -12,12 +12,11 @@ import pytest
 
 from omit._numeric import FloatArray
 from omit.disclosure.assessment import assess
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
 from omit.disclosure.selection import choose_donors, selection_probabilities
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
 from omit.disclosure.swapping_exact import exact_swapping_delta
-from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from tests.disclosure.enumeration import hockey_stick, product

@@ -15,9 +15,8 @@ import pytest
 from omit.data.reading import read
 from omit.data.sources import relation_table
 from omit.data.values import record_numbers
-from omit.disclosure.attributes import MISSING, Attribute, parse_derivation, parse_domains
-from omit.disclosure.table import CountTable, Universe
-from omit.disclosure.tabulation import tabulate
+from omit.disclosure.table import Attribute, CountTable, Universe
+from omit.disclosure.tabulation import MISSING, parse_derivation, parse_domains, tabulate
 from omit.errors import InvalidInput
 
 PEOPLE = "sex,town,age,income\nF,A,10,100\nM,A,20,60000\nF,B,99,N\nF,A,100,50000\nM,B,0,49999.5\n"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from omit.disclosure.attributes import Attribute
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import Attribute, CountTable
 from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput

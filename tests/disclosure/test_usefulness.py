@@ -9,12 +9,11 @@ import pytest
 from scipy import stats
 
 from omit.disclosure.assessment import assess
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.report import learnt, two_groups
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.swapping import Swapping
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import Attribute, CountTable
 from omit.disclosure.tabulation import tabulate
 from omit.disclosure.tasks import (
     axis_of,

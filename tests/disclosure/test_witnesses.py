@@ -6,18 +6,17 @@ import itertools
 
 import pytest
 
-from omit.disclosure.attributes import Attribute
-from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, TableMechanism, TableWitness
+from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, Protection, TableWitness
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.swapping_exact import SwapWitness, exact_swapping_delta
-from omit.disclosure.table import Universe
+from omit.disclosure.table import Attribute, Universe
 from omit.guarantee import REPLACE, NoGuarantee
 from tests.disclosure.enumeration import tables
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
 RACE = Attribute("race", ("x", "y", "z"))
-MECHANISMS: tuple[TableMechanism, ...] = (
+MECHANISMS: tuple[Protection, ...] = (
     CellSuppression(3),
     CellSuppression(2, zeros_kept=False),
     RandomisedCellSuppression(3, epsilon=1.0),
@@ -45,7 +44,7 @@ def test_the_witness_of_seven_records_in_four_cells_of_two_is_possible() -> None
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_both_tables_of_a_witness_are_in_the_universe(mechanism: TableMechanism) -> None:
+def test_both_tables_of_a_witness_are_in_the_universe(mechanism: Protection) -> None:
     witnesses = 0
     for universe in UNIVERSES:
         possible = [

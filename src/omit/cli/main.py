@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from omit._version import __version__
-from omit.cli import accuracy, disclose, papers, privacy, statistical
+from omit.cli import accuracy, disclosure, papers, privacy, statistical
 from omit.cli.bounds import join_bounds
 from omit.cli.choosing import choose
 from omit.cli.combined import combined
@@ -43,7 +43,7 @@ app.add_typer(privacy.bound, name="bound")
 app.add_typer(privacy.calibrate, name="calibrate")
 app.add_typer(papers.verify_app, name="verify")
 app.add_typer(papers.figure_app, name="figure")
-app.command()(disclose.disclose)
+app.command()(disclosure.disclose)
 app.add_typer(statistical.curve_app, name="curve")
 app.add_typer(statistical.partition_app, name="partition")
 app.command()(papers.reproduce)

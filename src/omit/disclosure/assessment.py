@@ -14,7 +14,6 @@ import numpy as np
 
 from omit import _validate
 from omit._text import promised, rounded_up
-from omit.disclosure.attributes import chosen
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
@@ -36,13 +35,13 @@ from omit.disclosure.protection import (
     NO_DELTA,
     CellErrors,
     LeastDelta,
-    TableMechanism,
+    Protection,
     require_runs,
 )
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
-from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.table import CountTable, Universe, chosen
 from omit.disclosure.tasks import (
     Accuracy,
     GroupMap,
@@ -68,10 +67,10 @@ _MOST_CELLS = 2_000_000
 
 def default_mechanisms(
     epsilon: float, delta: float, threshold: int, rate: float, quasi_identifiers: Sequence[str]
-) -> list[TableMechanism]:
+) -> list[Protection]:
     """Return every mechanism at the same epsilon."""
     quasi, delta = _validate.texts("quasi-identifiers", quasi_identifiers), _validate.delta(delta)
-    made: list[TableMechanism] = [LaplaceHistogram(epsilon), GeometricHistogram(epsilon)]
+    made: list[Protection] = [LaplaceHistogram(epsilon), GeometricHistogram(epsilon)]
     if delta > 0:
         made.append(DiscreteGaussianHistogram.calibrated(Guarantee(epsilon, delta, REPLACE)))
     return [
@@ -310,7 +309,7 @@ def _named(
 
 
 def _row(
-    mechanism: TableMechanism,
+    mechanism: Protection,
     table: CountTable,
     universe: Universe,
     question: _Question,
@@ -368,7 +367,7 @@ class Row:
     What is shown is the mean of several releases.
     """
 
-    mechanism: TableMechanism
+    mechanism: Protection
     guarantee: Guarantee | NoGuarantee
     errors: CellErrors
     measures: Measures

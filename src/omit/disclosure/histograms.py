@@ -24,7 +24,7 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit._text import rounded_up
-from omit.disclosure.protection import CellErrors, ExactDelta, TableMechanism, require_drawing
+from omit.disclosure.protection import CellErrors, ExactDelta, Protection, require_drawing
 from omit.disclosure.suppression import _require_replace
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
@@ -37,7 +37,7 @@ _SMALLEST_EPSILON = 1e-12  # whole noise stays far below 2^53
 
 
 @dataclass(frozen=True)
-class LaplaceHistogram(TableMechanism):
+class LaplaceHistogram(Protection):
     """Laplace noise of scale 2/epsilon on every count: (epsilon, 0)-DP.
 
     Examples
@@ -89,7 +89,7 @@ class LaplaceHistogram(TableMechanism):
 
 
 @dataclass(frozen=True)
-class GeometricHistogram(TableMechanism):
+class GeometricHistogram(Protection):
     """Two-sided geometric noise with ratio e^(-epsilon/2): (epsilon, 0)-DP, and whole counts.
 
     Examples
@@ -147,7 +147,7 @@ class GeometricHistogram(TableMechanism):
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianHistogram(TableMechanism):
+class DiscreteGaussianHistogram(Protection):
     """Discrete Gaussian noise on every count (Canonne, Kamath, Steinke 2020).
 
     `release` draws exactly, with whole numbers and fractions only. `study` inverts a table of the

@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.disclosure.attributes import chosen
 from omit.disclosure.protection import (
     CellErrors,
-    TableMechanism,
-    require_mechanism,
+    Protection,
+    require_protection,
     require_runs,
 )
 from omit.disclosure.suppression import RandomisedCellSuppression
-from omit.disclosure.table import CountTable, cell_values
+from omit.disclosure.table import CountTable, cell_values, chosen
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -63,28 +62,28 @@ def measures_of(errors: CellErrors) -> Measures:
     )
 
 
-def exact_measures(mechanism: TableMechanism, table: CountTable) -> Measures:
+def exact_measures(mechanism: Protection, table: CountTable) -> Measures:
     """Return the measures in closed form.
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> from omit.disclosure.histograms import LaplaceHistogram
     >>> table = CountTable((Attribute("sex", ("F", "M")),), np.array([0, 40]))
     >>> round(exact_measures(LaplaceHistogram(1.0), table).fairness, 6)
     1.0
     """
-    return measures_of(require_mechanism(mechanism).errors(table))
+    return measures_of(require_protection(mechanism).errors(table))
 
 
 def simulated_measures(
-    mechanism: TableMechanism, table: CountTable, rng: np.random.Generator, runs: int = 200
+    mechanism: Protection, table: CountTable, rng: np.random.Generator, runs: int = 200
 ) -> Measures:
     """Return the measures as the paper estimates them: from so many runs.
 
     Estimated biases are noisy, so their absolute sum and their range come out too large.
     """
-    require_mechanism(mechanism)
+    require_protection(mechanism)
     runs = require_runs(table, runs)
     _validate.instance("rng", rng, np.random.Generator)
     total, squares, absolute = (np.zeros(table.cells) for _ in range(3))
@@ -98,7 +97,7 @@ def simulated_measures(
     return measures_of(CellErrors(bias, variance, absolute / runs))
 
 
-def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, float]:
+def published_bounds(mechanism: Protection, table: CountTable) -> dict[str, float]:
     """Return the paper's bounds that apply to a mechanism, by the name of their theorem.
 
     Those on cell suppression are stated for a release that also suppresses empty cells.
@@ -107,7 +106,7 @@ def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, 
     from omit.disclosure.swapping import RandomisedSwapping
 
     _validate.instance("table", table, CountTable, "made by tabulate")
-    require_mechanism(mechanism)
+    require_protection(mechanism)
     x, m = as_array(table.flat), float(table.size)
     if isinstance(mechanism, RandomisedCellSuppression):
         everywhere = RandomisedCellSuppression(mechanism.threshold, False, mechanism.epsilon)
@@ -134,7 +133,7 @@ def published_bounds(mechanism: TableMechanism, table: CountTable) -> dict[str, 
 
 
 def group_errors(
-    mechanism: TableMechanism, table: CountTable, attribute: str, errors: CellErrors | None = None
+    mechanism: Protection, table: CountTable, attribute: str, errors: CellErrors | None = None
 ) -> pd.DataFrame:
     """Return the error for every category of an attribute that has records.
 
@@ -145,7 +144,7 @@ def group_errors(
 
     _validate.instance("table", table, CountTable, "made by tabulate")
     (place,) = chosen(table.attributes, [attribute], "group")
-    errors = errors or require_mechanism(mechanism).errors(table)
+    errors = errors or require_protection(mechanism).errors(table)
     rows = []
     for category in table.attributes[place].categories:
         try:
@@ -199,7 +198,7 @@ def disclosure_of(
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
     >>> table = CountTable((sex, town), np.array([0, 1, 4, 9]))
     >>> disclosure_of(table, table.flat, threshold=6)
@@ -244,7 +243,7 @@ def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> table = CountTable((Attribute("town", ("A", "B", "C")),), np.array([1, 1, 8]))
     >>> unique_exact_matches(table, np.array([[1.0, 2.0, 8.0]]))
     array([10.])

@@ -144,7 +144,7 @@ class TableWitness:
 
         Examples
         --------
-        >>> from omit.disclosure.attributes import Attribute
+        >>> from omit.disclosure.table import Attribute
         >>> three = Universe((Attribute("town", ("A", "B", "C")),), records=5, largest_count=2)
         >>> [TableWitness(*pair, "").fits(three) for pair in (((2, 1), (1, 2)), ((1, 0), (0, 1)))]
         [True, False]
@@ -178,7 +178,7 @@ class CellErrors:
     absolute: FloatArray
 
 
-class TableMechanism(ABC):
+class Protection(ABC):
     """A way to protect a table of counts."""
 
     @abstractmethod
@@ -220,9 +220,9 @@ def require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> i
     return require_runs(table, runs, _MOST_HELD)
 
 
-def require_mechanism(mechanism: TableMechanism) -> TableMechanism:
+def require_protection(mechanism: Protection) -> Protection:
     """Return a mechanism, or refuse what is none."""
-    return _validate.instance("mechanism", mechanism, TableMechanism)  # type: ignore[type-abstract]
+    return _validate.instance("mechanism", mechanism, Protection)  # type: ignore[type-abstract]
 
 
 def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:

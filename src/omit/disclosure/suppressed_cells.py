@@ -27,9 +27,8 @@ from scipy.sparse import csr_matrix
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.disclosure.attributes import chosen
 from omit.disclosure.suppression import CellSuppression
-from omit.disclosure.table import CountTable
+from omit.disclosure.table import CountTable, chosen
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def suppressed_intervals(
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
     >>> table = CountTable((sex, town), np.array([2, 9, 8, 7]))
     >>> found = suppressed_intervals(table, CellSuppression(6), [["sex"]])

@@ -30,7 +30,7 @@ from omit._numeric import FloatArray, as_array
 from omit.disclosure.protection import (
     CellErrors,
     ExactDelta,
-    TableMechanism,
+    Protection,
     TableWitness,
     require_drawing,
 )
@@ -44,7 +44,7 @@ _LARGEST_THRESHOLD = 10**12
 
 
 @dataclass(frozen=True)
-class CellSuppression(TableMechanism):
+class CellSuppression(Protection):
     """Publish ⌊k/2⌋ for every count below k, and all other counts as they are.
 
     Parameters
@@ -56,7 +56,7 @@ class CellSuppression(TableMechanism):
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> sex = Attribute("sex", ("F", "M"))
     >>> CellSuppression(6).release(CountTable((sex,), np.array([20, 2])), np.random.default_rng(0))
     array([[20.,  3.]])
@@ -146,7 +146,7 @@ class RandomisedCellSuppression(CellSuppression):
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> small = Universe((Attribute("sex", ("F", "M", "?")),), records=19, largest_count=10)
     >>> suppression = RandomisedCellSuppression(6, zeros_kept=False, epsilon=1.0)
     >>> round(suppression.exact_delta(1.0, small).delta, 9)

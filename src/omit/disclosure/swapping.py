@@ -20,18 +20,17 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.disclosure.attributes import chosen
 from omit.disclosure.protection import (
     CHANGE_QUASI_IDENTIFIERS,
     CellErrors,
     LeastDelta,
-    TableMechanism,
+    Protection,
     blocks,
     require_drawing,
     require_runs,
 )
 from omit.disclosure.selection import level_probabilities
-from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.table import CountTable, Universe, chosen
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
 
@@ -65,7 +64,7 @@ class SwapLaw:
 
 
 @dataclass(frozen=True)
-class Swapping(TableMechanism):
+class Swapping(Protection):
     """Give every record, with probability `rate`, the quasi-identifiers of the nearest record.
 
     Parameters
@@ -81,7 +80,7 @@ class Swapping(TableMechanism):
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
     >>> swapping = Swapping(("sex",), rate=0.25)
     >>> print(swapping.guarantee(Universe((sex, town), records=100)))
@@ -213,7 +212,7 @@ class RandomisedSwapping(Swapping):
     --------
     Theorem 3 of the paper, which is false as stated, beside the answer:
 
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> sex, town = Attribute("sex", ("F", "M", "?")), Attribute("town", ("A", "B"))
     >>> swapping = RandomisedSwapping(("sex",), rate=1.0, epsilon=0.1)
     >>> round(swapping.published_delta(records=3), 3)
@@ -370,7 +369,7 @@ def lower_bound_delta(swapping: Swapping, universe: Universe) -> LeastDelta | No
 
     Examples
     --------
-    >>> from omit.disclosure.attributes import Attribute
+    >>> from omit.disclosure.table import Attribute
     >>> sex = Attribute("sex", ("F", "M"))
     >>> print(lower_bound_delta(Swapping(("sex",), rate=0.25), Universe((sex,), 7634)))
     0.8053

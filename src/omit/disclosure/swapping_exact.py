@@ -31,9 +31,8 @@ import numpy as np
 from omit import _validate
 from omit._compile import compiled
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.disclosure.attributes import Attribute, chosen
 from omit.disclosure.protection import NO_DELTA, ExactDelta, TableWitness
-from omit.disclosure.table import Universe
+from omit.disclosure.table import Attribute, Universe, chosen
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
 if TYPE_CHECKING:

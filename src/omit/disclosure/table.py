@@ -1,21 +1,122 @@
-"""A table of counts over declared attributes, with every cell, also the empty ones."""
+"""A table of counts over declared attributes, with every cell, also the empty ones.
+
+The categories of an attribute are declared, never observed: an empty cell that is shown says as
+much about the records as a full one, so the table has to hold all of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.data.values import show_records, whole_counts
-from omit.disclosure.attributes import Attribute, chosen
+from omit._text import nearest
+from omit.data.values import raw_array, show_records, texts, whole_counts
 from omit.errors import InvalidInput
 
+Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]
+
 LARGEST_TABLE = 20_000_000
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of a table.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    categories : tuple of str
+        All values a record can have, in the order of the table.
+    origin : {"declared", "registered", "derived", "from-data"}
+        Where the categories come from; ``"from-data"`` is not private.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no category, an empty one, or one twice.
+
+    Examples
+    --------
+    >>> len(Attribute("sex", ("Female", "Male")))
+    2
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    origin: Origin = "declared"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidInput(
+                f"Expected every attribute to have a name, got {_validate.shown(self.name)}."
+            )
+        _validate.one_of("origin", self.origin, ("declared", "registered", "derived", "from-data"))
+        several = list(_validate.several(f"categories of {self.name!r}", self.categories))
+        if isinstance(self.categories, Set):  # which has no order of its own
+            several.sort(key=str)
+        categories = texts(raw_array(f"the categories of {self.name}", several))
+        object.__setattr__(self, "categories", tuple(categories))
+        if not self.categories or None in self.categories:
+            raise InvalidInput(
+                f"Expected at least one category of {self.name!r}, and none of them empty."
+            )
+        if len(set(self.categories)) < len(self.categories):
+            raise InvalidInput(f"Expected the categories of {self.name!r} to be distinct.")
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    def place(self, category: str) -> int:
+        """Return the position of a category.
+
+        Raises
+        ------
+        InvalidInput
+            If the attribute does not have it.
+        """
+        if not isinstance(category, str) or category not in self.categories:
+            raise InvalidInput(
+                f"Attribute {self.name!r} has no category {_validate.shown(category)}; "
+                f"{nearest(category if isinstance(category, str) else '', self.categories)}."
+            )
+        return self.categories.index(category)
+
+
+def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> tuple[int, ...]:
+    """Return the positions of attributes by name.
+
+    Raises
+    ------
+    InvalidInput
+        If a name is unknown or there twice.
+
+    Examples
+    --------
+    >>> chosen([Attribute("sex", ("F", "M")), Attribute("age", ("0", "1"))], ["age"], "group")
+    (1,)
+    """
+    known = [
+        _validate.instance("every attribute", each, Attribute).name
+        for each in _validate.several("attributes", attributes)
+    ]
+    names = _validate.several(f"names, each of a {what}", names)
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise InvalidInput(
+                f"The {what} {_validate.shown(name)} is not an attribute of the table; "
+                f"{nearest(name if isinstance(name, str) else '', known)}."
+            )
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"Expected every {what} only once, got {', '.join(names)}.")
+    return tuple(known.index(name) for name in names)
 
 
 @dataclass(frozen=True)

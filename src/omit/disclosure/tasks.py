@@ -19,14 +19,13 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
 from omit._text import import_extra
-from omit.disclosure.attributes import Attribute, chosen
 from omit.disclosure.protection import (
     CellErrors,
-    TableMechanism,
-    require_mechanism,
+    Protection,
+    require_protection,
     require_runs,
 )
-from omit.disclosure.table import CountTable, cell_values
+from omit.disclosure.table import Attribute, CountTable, cell_values, chosen
 from omit.errors import InvalidInput
 from omit.laws.intervals import student_interval
 
@@ -163,7 +162,7 @@ class Accuracy:
 
 
 def released_accuracy(
-    mechanism: TableMechanism,
+    mechanism: Protection,
     table: CountTable,
     target: str,
     rng: np.random.Generator,
@@ -172,7 +171,7 @@ def released_accuracy(
 ) -> Accuracy:
     """Return how well a classifier that learns from releases predicts the original records."""
     runs = require_runs(table, runs)
-    always_the_same = not (errors or require_mechanism(mechanism).errors(table)).variance.any()
+    always_the_same = not (errors or require_protection(mechanism).errors(table)).variance.any()
     scores = [
         logistic_accuracy(table, draw, target)
         for block in mechanism.study_in_blocks(table, rng, 1 if always_the_same else runs)
@@ -261,7 +260,7 @@ class GroupMap:
 
 
 def group_maps(
-    mechanism: TableMechanism,
+    mechanism: Protection,
     table: CountTable,
     x: str,
     y: str,
@@ -285,7 +284,7 @@ def group_maps(
     errors : CellErrors, optional
         The errors of the mechanism on the table, if they are known already.
     """
-    errors = errors or require_mechanism(mechanism).errors(table)
+    errors = errors or require_protection(mechanism).errors(table)
     if not isinstance(groups, Mapping):
         raise InvalidInput(f"Expected groups by name, got {_validate.shown(groups)}.")
     truth = as_array(table.flat)

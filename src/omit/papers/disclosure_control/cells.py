@@ -17,18 +17,17 @@ import pandas as pd
 
 from omit._numeric import as_array
 from omit._text import rounded_up
-from omit.disclosure.attributes import MISSING, Attribute, chosen
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
 from omit.disclosure.measures import (
     exact_measures,
     simulated_measures,
     unique_exact_matches,
 )
-from omit.disclosure.protection import TableMechanism
+from omit.disclosure.protection import Protection
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
-from omit.disclosure.table import CountTable
-from omit.disclosure.tabulation import tabulate
+from omit.disclosure.table import Attribute, CountTable, chosen
+from omit.disclosure.tabulation import MISSING, tabulate
 from omit.disclosure.tasks import Axis, GroupMap, group_maps, logistic_accuracy
 from omit.guarantee import Guarantee
 from omit.papers.base import Computed, Settings
@@ -93,7 +92,7 @@ def merged_missing(table: CountTable, name: str, category: str) -> CountTable:
 
 def mechanisms(
     epsilon: float, quasi_identifiers: tuple[str, ...] = ("RAC1P",), k: int = THRESHOLD
-) -> list[TableMechanism]:
+) -> list[Protection]:
     """Return the four mechanisms of the experiments."""
     return [
         LaplaceHistogram(epsilon),
@@ -103,7 +102,7 @@ def mechanisms(
     ]
 
 
-def mechanism_named(name: str, epsilon: float | None, k: int = THRESHOLD) -> TableMechanism:
+def mechanism_named(name: str, epsilon: float | None, k: int = THRESHOLD) -> Protection:
     """Return a mechanism of the experiments by its key; the originals have no epsilon."""
     if epsilon is None:
         originals = (CellSuppression(k), Swapping(("RAC1P",), RATE))
@@ -251,7 +250,7 @@ def _compared_with_original(
 ) -> dict[str, Any]:
     """Return error and fairness of a method or its randomised version, exactly."""
     epsilon, value = parameters["epsilon"], parameters["parameter"]
-    mechanism: TableMechanism
+    mechanism: Protection
     if parameters["method"] == "suppression":
         mechanism = CellSuppression(value)
         if epsilon is not None:

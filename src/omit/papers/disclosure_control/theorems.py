@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omit.disclosure.attributes import Attribute
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import exact_measures, published_bounds
 from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS
 from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.swapping_exact import exact_swapping_delta
-from omit.disclosure.table import CountTable, Universe
+from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.guarantee import Guarantee
 from omit.papers.base import Claim, Computed, Finding, Settings, agreement
 from omit.papers.disclosure_control.cells import excerpt

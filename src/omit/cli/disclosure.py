@@ -91,8 +91,7 @@ def disclose(
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
     from omit import _validate
     from omit.disclosure.assessment import assess
-    from omit.disclosure.attributes import parse_domains
-    from omit.disclosure.tabulation import tabulate
+    from omit.disclosure.tabulation import parse_domains, tabulate
     from omit.disclosure.tasks import parse_groups
 
     file = report or (None if json or no_report else Path("omit-disclosure.html"))
