@@ -1,8 +1,6 @@
-"""How fast disclosure control is assessed, as ratios to textbook loops in the same run.
+"""How fast the errors of protected tables are computed, swapping against whole convolutions.
 
-Run with `python benchmarks/disclosure.py`, with OMIT_DATA set, on one core. The textbook loop looks
-at all other records for every record, in a random order, and flips a coin for each (vectorised by
-numpy over the other records); it is timed on some of the records and scaled to all of them.
+Run with `python benchmarks/disclosure.py` on one core.
 """
 
 from __future__ import annotations
@@ -19,45 +17,16 @@ from omit.disclosure.histograms import (
     LaplaceHistogram,
 )
 from omit.disclosure.measures import exact_measures
-from omit.disclosure.selection import choose_donors
 from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import Attribute, CountTable
-from omit.disclosure.tabulation import tabulate
 from timing import seconds
 
 TARGETS = 200
 
 
-def textbook(records: np.ndarray, quasi: list[int], targets: int) -> None:
-    rng = np.random.default_rng(0)
-    rest = np.delete(records, quasi, axis=1)
-    for own in range(targets):
-        distance = (rest != rest[own]).mean(axis=1)
-        distance[own] = np.inf
-        accept = np.exp(-0.5 * (distance - distance.min()))
-        order = rng.permutation(len(records))
-        order[np.argmax(rng.random(len(records)) < accept[order])]
-
-
 def main() -> None:
     rng = np.random.default_rng(1)
-    five = ["PUMA", "RAC1P", "SEX", "OWN_RENT", "income50k"]
-    table = tabulate(
-        "nist-national", five, derive=["income50k = PINCP >= 50000"], missing="category"
-    )
-    records = rng.permutation(table.records())
-    choose_donors(records[:50], [1], 1.0, rng)  # compiles
-    ours = seconds(lambda: choose_donors(records, [1], 1.0, rng))
-    loop = seconds(lambda: textbook(records, [1], TARGETS), 1) * len(records) / TARGETS
-    print(
-        f"permute-and-flip donors of {len(records):,} records: {ours:.3f} s, textbook loop "
-        f"{loop:.0f} s, ratio {loop / ours:.0f} (goal 50)"
-    )
-    distinct = np.column_stack([rng.integers(9, size=len(records)), np.arange(len(records))])
-    alone = seconds(lambda: choose_donors(distinct, [0], 1.0, rng), 1)
-    print(f"the same if no two records share a profile: {alone:.1f} s, ratio {loop / alone:.0f}")
-
     kinds = tuple(Attribute(name, tuple("abcdefghij")) for name in "vwxyz")
     large = CountTable(kinds, rng.geometric(0.05, 100_000) - 1)
     for mechanism in (

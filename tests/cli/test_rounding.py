@@ -211,10 +211,10 @@ def test_disclose_never_promises_more_than_its_numbers(people: Path) -> None:
             f"--delta {_random(draw, 1e-9, 0.1)} --no-report"
         )
         assert both is not None
-        text, content = both
+        text, content = both[0], both[1]["result"]
         for row in content["rows"]:
             line = next(
-                line for line in text.splitlines() if line.strip().startswith(row["mechanism"])
+                line for line in text.splitlines() if line.strip().startswith(row["protection"])
             )
             cells = re.split("  +", line.strip())
             if row["epsilon"] is not None:

@@ -6,6 +6,10 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
+from omit._numeric import IntArray
+
 Law = Mapping[object, float]
 
 
@@ -58,3 +62,18 @@ def worst_delta(
         ),
         default=0.0,
     )
+
+
+def draw_donors(
+    records: IntArray, quasi: list[int], epsilon: float, rng: np.random.Generator
+) -> IntArray:
+    """Draw a donor for every record: the other one with the largest score plus exponential noise.
+
+    This is permute-and-flip (Ding, Kifer et al. 2021), with minus the discrepancy as the score.
+    """
+    rest = np.delete(records, quasi, axis=1)
+    differs = rest[:, None, :] != rest[None, :, :]
+    discrepancy = differs.mean(axis=2) if rest.shape[1] else np.zeros(differs.shape[:2])
+    noisy = rng.exponential(2 / epsilon, discrepancy.shape) - discrepancy
+    np.fill_diagonal(noisy, -np.inf)
+    return np.asarray(noisy.argmax(axis=1), dtype=np.int64)

@@ -185,7 +185,7 @@ def test_errors_of_whole_noise_are_sums_over_it(kind: str) -> None:
 def test_draws_have_the_closed_form_errors(mechanism: Protection) -> None:
     """False alarms: 10 comparisons at 5 standard errors, below 1e-5."""
     runs = 40_000
-    draws = mechanism.study(TABLE, np.random.default_rng(1), runs) - TABLE.flat
+    draws = mechanism.simulate(TABLE, np.random.default_rng(1), runs) - TABLE.flat
     errors = mechanism.errors(TABLE)
     assert (draws >= -TABLE.flat).all()
     assert (np.abs(draws.mean(axis=0) - errors.bias) <= 5 * np.sqrt(errors.variance / runs)).all()
@@ -215,7 +215,7 @@ def test_discrete_gaussian_draws_have_their_law(exact: bool) -> None:
 
 def test_a_discrete_gaussian_release_is_drawn_by_the_exact_sampler() -> None:
     mechanism = DiscreteGaussianHistogram(Fraction(9), 1.0)
-    released = mechanism.release(TABLE, np.random.default_rng(2), runs=30)
+    released = mechanism.draw(TABLE, np.random.default_rng(2), runs=30)
     rng = np.random.default_rng(2)
     noise = [DiscreteGaussian(square=Fraction(9)).draw_exactly(rng) for _ in range(150)]
     expected = np.maximum(0, np.array(noise).reshape(30, 5) + TABLE.flat)
@@ -235,7 +235,7 @@ def test_noise_that_is_too_large_to_compute_with_is_refused() -> None:
             kind(1e-300)
         errors = kind(1e-12).errors(TABLE)
         assert np.isfinite(errors.variance).all()
-        assert np.isfinite(kind(1e-12).release(TABLE, np.random.default_rng(0), 100)).all()
+        assert np.isfinite(kind(1e-12).draw(TABLE, np.random.default_rng(0), 100)).all()
 
 
 def test_no_noise_reaches_epsilon_zero_and_gaussian_noise_needs_delta() -> None:

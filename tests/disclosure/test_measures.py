@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from omit.disclosure.assessment import HEADINGS, Row, assess
+from omit.disclosure.assessing import assess
+from omit.disclosure.assessment import Assessment
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
     Disclosure,
@@ -26,8 +27,8 @@ from omit.disclosure.measures import (
     simulated_measures,
     unique_exact_matches,
 )
-from omit.disclosure.protection import CellErrors
-from omit.disclosure.report import error_figure
+from omit.disclosure.protection import CellErrors, PublishedBound
+from omit.disclosure.row import Row
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import Attribute, CountTable
@@ -37,6 +38,12 @@ from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))
+
+
+def shown(found: Assessment, number: int = -1) -> dict[str, str]:
+    """Return one protection as people read it, by heading."""
+    table = found.tables()[0]
+    return dict(zip(table.headings(), table.cells()[number], strict=True))
 
 
 def row(*counts: int) -> CountTable:
@@ -110,7 +117,7 @@ def test_measures_are_by_definition_of_the_errors_of_cells() -> None:
 
 def test_estimated_measures_are_those_of_the_runs() -> None:
     table, mechanism, runs = row(0, 2, 30), LaplaceHistogram(0.5), 40
-    off = mechanism.study(table, np.random.default_rng(5), runs) - table.flat
+    off = mechanism.simulate(table, np.random.default_rng(5), runs) - table.flat
     bias = off.mean(axis=0)
     expected = (np.abs(bias).sum(), np.ptp(bias), off.var(axis=0).max(), np.abs(off).mean(0).sum())
     found = simulated_measures(mechanism, table, np.random.default_rng(5), runs)
@@ -176,17 +183,17 @@ def test_published_bounds_are_the_paper_s_formulas() -> None:
 
 def test_every_number_of_a_row_stands_under_its_own_name() -> None:
     """All numbers differ, so that none can stand for another."""
-    groups = pd.DataFrame([{"sex": "F", "bias": 1.5}])
+    groups = pd.DataFrame([{"kind": "c0", "records": 1, "error per 100 records": 1.5}])
     kinds = Axis("kind", ("a", "b"), (1.0, 2.0), True)
     lines = (0.25, 0.75), (0.5, 1.25)
     picture = GroupMap("x", "women", kinds, kinds, np.eye(2), *lines, 12.5)
     made = Row(
-        mechanism=LaplaceHistogram(2.0),
+        protection=LaplaceHistogram(2.0),
         guarantee=Guarantee(2.0, 0.125, REPLACE),
         errors=LaplaceHistogram(2.0).errors(row(1, 2)),
         measures=Measures(bias=11.0, fairness=12.0, variance=13.0, absolute=14.0),
-        bounds={"Theorem 7": 15.0},
-        shown=Disclosure(16.0, 17.0, 18.0),
+        bounds=(PublishedBound("Theorem 7", "fairness", 15.0),),
+        revealed=Disclosure(16.0, 17.0, 18.0),
         unique_matches=19.0,
         groups=groups,
         maps=(picture,),
@@ -205,8 +212,8 @@ def test_every_number_of_a_row_stands_under_its_own_name() -> None:
             "change": [[1, 0], [0, 1]],
         }
     ]
-    shown = dict(zip(HEADINGS[1:], made.cells()[1:], strict=True))
-    assert shown == {
+    assert shown(replace(assess(row(1, 2), 1.0), rows=(made,))) == {
+        "protection": "Laplace histogram",
         "ε": "2",
         "δ": "0.125",
         "abs. error": "14.0",
@@ -233,7 +240,7 @@ def test_the_smallest_absolute_error_is_recommended_not_the_smallest_bias() -> N
         found.rows[1], measures=Measures(bias=9.0, fairness=0.0, variance=1.0, absolute=2.0)
     )
     said = replace(found, rows=(bias_free, near)).verdict
-    assert f"the {near.mechanism} has the smallest expected error" in said
+    assert f"the {near.protection} has the smallest expected error" in said
     assert "2.0 over 3 cells" in said
 
 
@@ -266,7 +273,7 @@ def test_a_delta_above_the_one_asked_for_is_never_recommended(
     counts: list[int], epsilon: float, options: dict[str, Any], weak: str
 ) -> None:
     found = assess(row(*counts), epsilon, **options)
-    (named,) = [each for each in found.rows if str(each.mechanism) == weak]
+    (named,) = [each for each in found.rows if str(each.protection) == weak]
     assert isinstance(named.guarantee, Guarantee)
     assert named.guarantee.delta > 0.7
     assert named.measures.absolute < found.rows[1].measures.absolute, "it would have won"
@@ -275,27 +282,32 @@ def test_a_delta_above_the_one_asked_for_is_never_recommended(
     assert recommended.endswith("the geometric histogram")
     assert "is next to nothing" in rest
     assert weak in rest
-    bars = error_figure(found).axes[0].patches
-    hatched = {r.mechanism.key for r, bar in zip(found.rows, bars, strict=True) if bar.get_hatch()}
-    assert hatched == {r.mechanism.key for r in found.rows if not found.keeps(r)}
+    bars = found.plot().patches
+    hatched = {r.protection.key for r, bar in zip(found.rows, bars, strict=True) if bar.get_hatch()}
+    assert hatched == {r.protection.key for r in found.rows if not found.keeps(r)}
 
 
 def test_where_everything_is_swapped_the_reason_is_said_once_and_delta_is_at_least_the_bound() -> (
     None
 ):
-    swapped = assess(row(15, 12, 13), 1.0).rows[-1]
-    assert swapped.quasi_identifiers_only is None
-    assert swapped.cells()[1:3] == ("any", "≥ 0.8054")
+    found = assess(row(15, 12, 13), 1.0)
+    swapped = found.rows[-1]
+    assert swapped.guarantee_if_less_changes is None
+    cells = shown(found)
+    assert (cells["ε"], cells["δ"], cells["δ at least"]) == ("any", "", "0.8054")
     assert swapped.to_record()["delta_at_least"] == pytest.approx(0.8054, abs=1e-4)
-    tight = assess(row(15, 12, 13), 1.0, largest_count=20).rows[-1]
-    assert tight.cells()[1:3] == ("any", "unknown")
+    tight = shown(assess(row(15, 12, 13), 1.0, largest_count=20))
+    assert (tight["ε"], tight["δ"]) == ("any", "unknown")
+    assert "δ at least" not in tight
 
 
 def test_a_delta_next_to_one_is_shown_as_one() -> None:
-    suppressed = assess(row(1500, 1200, 1300), 1.0, threshold=1).rows[4]
+    found = assess(row(1500, 1200, 1300), 1.0, threshold=1)
+    suppressed = found.rows[4]
     assert isinstance(suppressed.guarantee, NoGuarantee)
     assert "1 - 10^-" in suppressed.guarantee.reason
-    assert suppressed.cells()[1:3] == ("any", "1")
+    cells = shown(found, 4)
+    assert (cells["ε"], cells["δ"]) == ("any", "1")
 
 
 def test_k_anonymity_and_uniqueness_are_those_of_the_identifying_attributes() -> None:
@@ -324,10 +336,11 @@ def test_a_table_is_one_anonymous_exactly_if_somebody_is_unique() -> None:
 def test_what_a_release_shows_is_the_mean_of_all_runs() -> None:
     """Swapping one in two of two records: k = 1 or 2, never always the same."""
     table = CountTable((SEX, TOWN), np.array([1, 0, 0, 1, 0, 0]))
-    shown = assess(table, 1.0, rate=0.5).rows[-1].shown
-    assert 1 < shown.k_anonymity < 2
-    assert "mean of 50 releases" in assess(table, 1.0, paper_runs=9).notes[-2]
-    assert "estimates are from 9 runs" in assess(table, 1.0, paper_runs=9).notes[-2]
+    revealed = assess(table, 1.0, rate=0.5).rows[-1].revealed
+    assert 1 < revealed.k_anonymity < 2
+    note = assess(table, 1.0, paper_runs=9).notes[-1]
+    assert "averages over 50 simulated releases" in note
+    assert "errors are estimated from 9 more" in note
 
 
 def test_runs_in_blocks_have_the_same_measures_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +350,9 @@ def test_runs_in_blocks_have_the_same_measures_as_at_once(monkeypatch: pytest.Mo
         with monkeypatch.context() as patched:
             patched.setattr("omit.disclosure.protection._COUNTS_AT_ONCE", 12)
             blocks = simulated_measures(mechanism, table, np.random.default_rng(0), 50)
-            sizes = [len(b) for b in mechanism.study_in_blocks(table, np.random.default_rng(0), 50)]
+            sizes = [
+                len(b) for b in mechanism.simulate_in_blocks(table, np.random.default_rng(0), 50)
+            ]
         assert sizes == [3] * 16 + [2]
         for one, other in zip(astuple(at_once), astuple(blocks), strict=True):
             assert one == pytest.approx(other)

@@ -17,17 +17,17 @@ from omit import Column, Guarantee, Points, read, read_points
 from omit.data.datasets import dataset
 from omit.disclosure import measures, tasks
 from omit.disclosure import tasks as usefulness
-from omit.disclosure.assessment import assess
+from omit.disclosure.assessing import assess
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
     LaplaceHistogram,
 )
-from omit.disclosure.selection import choose_donors, level_probabilities
+from omit.disclosure.selection import level_probabilities
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
-from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
-from omit.disclosure.swapping_exact import exact_swapping_delta
+from omit.disclosure.swapping import RandomisedSwapping, Swapping
+from omit.disclosure.swapping_exact import exact_swapping_delta, lower_bound_delta
 from omit.disclosure.table import Attribute, CountTable, Universe, chosen
 from omit.disclosure.tabulation import parse_derivation, parse_domains, tabulate
 from omit.errors import OmitError
@@ -103,8 +103,8 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
     "geometric": (GeometricHistogram, [1.0], {}),
     "Gaussian": (DiscreteGaussianHistogram, [Fraction(4)], {"epsilon": 1.0}),
     "calibrated": (DiscreteGaussianHistogram.calibrated, [Guarantee(1.0, 1e-6, "replace")], {}),
-    "release": (LAPLACE.release, [TABLE, RNG], {"runs": 2}),
-    "swap": (Swapping(("sex",)).release, [TABLE, RNG], {"runs": 2}),
+    "draw": (LAPLACE.draw, [TABLE, RNG], {"runs": 2}),
+    "swap": (Swapping(("sex",)).draw, [TABLE, RNG], {"runs": 2}),
     "guarantee": (Swapping(("sex",)).guarantee, [UNIVERSE], {"neighbours": "replace"}),
     "intervals": (
         suppressed_intervals,
@@ -122,7 +122,6 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
     "two_way": (tasks.two_way, [TABLE, TABLE.flat, "sex", "town", {}], {}),
     "regression_line": (tasks.regression_line, [np.eye(2), [0, 1], [0, 1]], {}),
     "level_probabilities": (level_probabilities, [[1, 1], [1.0, 0.5]], {}),
-    "choose_donors": (choose_donors, [np.array([[0, 0], [1, 0]]), [0], 1.0, RNG], {}),
     "half_pmf": (lambda square: DiscreteGaussian(square=square).half_pmf(), [4.0], {}),
     "draw_exactly": (
         lambda square, rng: DiscreteGaussian(square=square).draw_exactly(rng),

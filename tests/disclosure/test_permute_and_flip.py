@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from omit._numeric import IntArray
-from omit.disclosure.selection import choose_donors, level_probabilities, selection_probabilities
+from omit.disclosure.selection import level_probabilities, selection_probabilities
 from omit.errors import InvalidInput
+from tests.disclosure.enumeration import draw_donors
 
 
 def law_by_listing(scores: list[float], epsilon: float) -> np.ndarray:
@@ -55,8 +56,6 @@ def test_one_best_among_many_worse_is_chosen_as_often_as_a_closed_form_says(many
 def test_a_choice_needs_a_candidate() -> None:
     with pytest.raises(InvalidInput, match="candidate"):
         level_probabilities([0, 0], [1.0, 0.5])
-    with pytest.raises(InvalidInput, match="two records"):
-        choose_donors(np.zeros((1, 2), dtype=np.int64), [0], 1.0, np.random.default_rng(0))
 
 
 def textbook_donors(
@@ -85,7 +84,7 @@ RECORDS = np.array(
 def test_donors_are_chosen_with_their_exact_frequencies(textbook: bool) -> None:
     """Six chi-square tests at level 1e-6 each."""
     rng, runs, epsilon = np.random.default_rng(11), 4000, 3.0
-    choose = textbook_donors if textbook else choose_donors
+    choose = textbook_donors if textbook else draw_donors
     drawn = np.array([choose(RECORDS, [0], epsilon, rng) for _ in range(runs)])
     rest = RECORDS[:, 1:]
     for own in range(len(RECORDS)):
@@ -95,16 +94,3 @@ def test_donors_are_chosen_with_their_exact_frequencies(textbook: bool) -> None:
         observed = [(drawn[:, own] == each).sum() for each in others]
         assert (drawn[:, own] != own).all()
         assert stats.chisquare(observed, law * runs).pvalue > 1e-6
-
-
-def test_records_whose_attributes_are_all_swapped_have_uniform_donors() -> None:
-    """A chi-square test at level 1e-6."""
-    records = np.array([[0], [1], [2], [2]])
-    rng = np.random.default_rng(2)
-    drawn = np.array([choose_donors(records, [0], 1.0, rng)[0] for _ in range(3000)])
-    assert stats.chisquare(np.bincount(drawn, minlength=4)[1:]).pvalue > 1e-6
-
-
-def test_donors_are_the_same_for_the_same_seed() -> None:
-    first, second = (choose_donors(RECORDS, [0], 1.0, np.random.default_rng(9)) for _ in range(2))
-    assert (first == second).all()

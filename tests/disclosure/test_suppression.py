@@ -123,7 +123,7 @@ def test_deterministic_suppression_shows_two_neighbours_with_different_answers()
     kinds = Attribute("kind", ("a", "b"))
     rng = np.random.default_rng(0)
     shown = [
-        mechanism.release(CountTable((kinds,), np.array(counts)), rng)
+        mechanism.draw(CountTable((kinds,), np.array(counts)), rng)
         for counts in (pair.cells, pair.neighbour)
     ]
     assert (shown[0] != shown[1]).any()
@@ -155,7 +155,7 @@ def test_draws_have_the_closed_form_mean() -> None:
     """False alarms: 8 cells at 5 standard errors, below 1e-5."""
     table = CountTable((Attribute("kind", tuple("abcdefgh")),), np.array([0, 1, 2, 3, 5, 6, 7, 30]))
     mechanism = RandomisedCellSuppression(6, True, 0.5)
-    draws = mechanism.release(table, np.random.default_rng(3), 20_000)
+    draws = mechanism.draw(table, np.random.default_rng(3), 20_000)
     errors = mechanism.errors(table)
     tolerance = 5 * np.sqrt(errors.variance / 20_000) + 1e-12
     assert (np.abs(draws.mean(axis=0) - table.flat - errors.bias) <= tolerance).all()

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from omit._numeric import FloatArray
-from omit.disclosure.assessment import assess
+from omit.disclosure.assessing import assess
 from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
-from omit.disclosure.selection import choose_donors, selection_probabilities
-from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
-from omit.disclosure.swapping_exact import exact_swapping_delta
+from omit.disclosure.selection import selection_probabilities
+from omit.disclosure.swapping import RandomisedSwapping, Swapping
+from omit.disclosure.swapping_exact import exact_swapping_delta, lower_bound_delta
 from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
-from tests.disclosure.enumeration import hockey_stick, product
+from tests.disclosure.enumeration import draw_donors, hockey_stick, product
 
 RACE = Attribute("race", ("x", "y", "z"))
 TOWN = Attribute("town", ("A", "B"))
@@ -101,7 +101,7 @@ def test_errors_of_swapping_are_those_of_independent_rows(kind: str, donor: str)
 
 def test_a_fixed_donor_is_the_first_of_the_nearest() -> None:
     mechanism = Swapping(("race",), rate=1.0, ties="first")
-    released = mechanism.release(TABLE, np.random.default_rng(0))[0]
+    released = mechanism.draw(TABLE, np.random.default_rng(0))[0]
     records = [tuple(row) for row in TABLE.records().tolist()]
     expected = np.zeros(TABLE.shape)
     for own, record in enumerate(records):
@@ -115,7 +115,7 @@ def test_a_fixed_donor_is_the_first_of_the_nearest() -> None:
 def test_draws_have_the_closed_form_mean_and_keep_all_records(kind: str) -> None:
     """False alarms: 12 cells at 5 standard errors, below 1e-5."""
     mechanism, runs = swapping(kind, 0.3), 8000
-    draws = mechanism.release(TABLE, np.random.default_rng(4), runs)
+    draws = mechanism.draw(TABLE, np.random.default_rng(4), runs)
     errors = mechanism.errors(TABLE)
     assert (draws.sum(axis=1) == TABLE.size).all()
     off = np.abs(draws.mean(axis=0) - TABLE.flat - errors.bias)
@@ -124,7 +124,7 @@ def test_draws_have_the_closed_form_mean_and_keep_all_records(kind: str) -> None
     assert (rest == TABLE.marginal(["town", "sex"])).all(), "all else is released as it is"
 
 
-def test_choosing_donors_one_by_one_gives_the_law_of_the_cells() -> None:
+def test_drawing_donors_one_by_one_gives_the_law_of_the_cells() -> None:
     """False alarms: 12 cells at 5 standard errors, below 1e-5."""
     mechanism, runs, rng = (
         RandomisedSwapping(("race",), 0.5, epsilon=2.0),
@@ -134,7 +134,7 @@ def test_choosing_donors_one_by_one_gives_the_law_of_the_cells() -> None:
     records = TABLE.records()
     total = np.zeros(TABLE.shape)
     for _ in range(runs):
-        donors = choose_donors(records, [0], 2.0, rng)
+        donors = draw_donors(records, [0], 2.0, rng)
         released = records.copy()
         swapped = rng.random(len(records)) < 0.5
         released[swapped, 0] = records[donors[swapped], 0]
@@ -345,7 +345,7 @@ def test_tables_that_are_too_large_to_swap_or_assess_are_refused(
     monkeypatch.setattr("omit.disclosure.swapping._MOST_NUMBERS", 50)
     with pytest.raises(InvalidInput, match="3 values for each of 7 occupied cells, too many"):
         Swapping(("race",)).law(TABLE)
-    monkeypatch.setattr("omit.disclosure.assessment._MOST_CELLS", 11)
+    monkeypatch.setattr("omit.disclosure.assessing._MOST_CELLS", 11)
     with pytest.raises(InvalidInput, match="12 cells, and up to 11 can be assessed"):
         assess(TABLE, 1.0)
 
@@ -372,5 +372,5 @@ def test_bad_parameters_are_refused() -> None:
 def test_unused_profiles_and_records_without_donor_stay() -> None:
     lonely = CountTable((RACE, TOWN), np.array([5, 0, 0, 0, 0, 0]))
     mechanism = Swapping(("race",), rate=1.0, donor="other quasi-identifiers")
-    assert (mechanism.release(lonely, np.random.default_rng(0))[0] == lonely.flat).all()
+    assert (mechanism.draw(lonely, np.random.default_rng(0))[0] == lonely.flat).all()
     assert mechanism.errors(lonely).absolute.max() < 1e-13

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from omit.disclosure.assessment import assess
+from omit.disclosure.assessing import assess
 from omit.disclosure.histograms import LaplaceHistogram
-from omit.disclosure.report import learnt, two_groups
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.swapping import Swapping
 from omit.disclosure.table import Attribute, CountTable
@@ -37,7 +37,7 @@ TABLE = CountTable((TOWN, AGE, RICH), np.array([90, 5, 60, 30, 20, 70, 30, 3, 20
 def test_a_release_that_is_always_the_same_is_learnt_once() -> None:
     suppression = CellSuppression(10)
     found = released_accuracy(suppression, TABLE, "rich", np.random.default_rng(0), 20)
-    released = suppression.release(TABLE, np.random.default_rng(1))[0]
+    released = suppression.draw(TABLE, np.random.default_rng(1))[0]
     assert found.value == found.low == found.high == logistic_accuracy(TABLE, released, "rich")
     assert found.runs == 1
 
@@ -64,7 +64,7 @@ def test_expected_maps_are_those_of_many_releases() -> None:
     """False alarms: 12 counts at 5 standard errors, below 1e-5."""
     swapping, runs = Swapping(("town",), 0.5), 4000
     groups = largest_groups(TABLE, "town")
-    mean = swapping.release(TABLE, np.random.default_rng(3), runs).mean(axis=0)
+    mean = swapping.draw(TABLE, np.random.default_rng(3), runs).mean(axis=0)
     exact = group_maps(swapping, TABLE, "age", "rich", groups)
     simulated = group_maps(swapping, TABLE, "age", "rich", groups, mean=mean)
     deviation = np.sqrt(swapping.errors(TABLE).variance / runs)
@@ -96,7 +96,7 @@ def test_the_map_of_a_certain_release_is_counted_by_hand() -> None:
 def test_the_interval_of_an_accuracy_is_students() -> None:
     noise, runs = LaplaceHistogram(0.05), 6
     found = released_accuracy(noise, TABLE, "rich", np.random.default_rng(1), runs)
-    drawn = noise.study(TABLE, np.random.default_rng(1), runs)
+    drawn = noise.simulate(TABLE, np.random.default_rng(1), runs)
     scores = [logistic_accuracy(TABLE, each, "rich") for each in drawn]
     interval = stats.t(runs - 1, np.mean(scores), stats.sem(scores)).interval(0.95)
     assert found.value == pytest.approx(float(np.mean(scores)))
@@ -120,7 +120,7 @@ def test_groups_are_read_with_commas_in_categories() -> None:
             parse_groups(bad)
 
 
-def test_an_assessment_has_both_tasks_for_every_mechanism() -> None:
+def test_an_assessment_has_both_tasks_for_every_protection(tmp_path: Path) -> None:
     table = tabulate("adult", ["race", "sex", "education", "income"])
     found = assess(
         table, 1.0, predict="income", two_way=["education", "income"], group="sex", delta=0.0
@@ -133,10 +133,15 @@ def test_an_assessment_has_both_tasks_for_every_mechanism() -> None:
         assert record["accuracy_percent"]["low"] <= found.prediction.unprotected + 1
         assert [each["group"] for each in record["two_way"]] == ["sex = Male", "sex = Female"]
         assert np.shape(record["two_way"][0]["change"]) == (16, 2)
-    assert "count 1, 2, 3" in two_groups(found)
-    assert "constant guess" in learnt(found)
+    page = found.write_report(tmp_path / "tasks.html").read_text(encoding="utf-8")
+    assert "count 1, 2, 3" in page
+    assert "constant guess" in page
+    assert {"classifier", "two_way"} <= {table.name for table in found.tables()}
     plain = assess(table, 1.0)
-    assert (learnt(plain), two_groups(plain)) == ("", "")
+    assert {"classifier", "two_way"}.isdisjoint(table.name for table in plain.tables())
+    page = plain.write_report(tmp_path / "plain.html").read_text(encoding="utf-8")
+    assert "classifier" not in page
+    assert "side by side" not in page
 
 
 def test_a_group_that_swapping_empties_has_no_line_in_its_release() -> None:
@@ -147,7 +152,8 @@ def test_a_group_that_swapping_empties_has_no_line_in_its_release() -> None:
     lines = [row["two_way"][0]["line_in_release"] for row in everybody.to_json()["rows"]]
     assert lines[-2] == {"intercept": None, "slope": None}
     json.dumps(everybody.to_json(), allow_nan=False)
-    assert "–" in two_groups(everybody)
+    (marginals,) = [table for table in everybody.tables() if table.name == "two_way"]
+    assert "–" in marginals.cells()[-2]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Cell suppression and swapping beside noisy histograms: what they guarantee and what they cost."""
+"""What cell suppression, swapping and noisy histograms guarantee on a table, and what they cost."""
 
 import lazy_loader
 

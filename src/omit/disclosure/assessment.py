@@ -1,458 +1,28 @@
-"""One table, every way to protect it at the same epsilon, side by side.
-
-What was found about a table and every way to protect it, for people and for programs.
-"""
+"""What every protection of a table guarantees and costs, as a result that presents itself."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from omit import _validate
 from omit._text import promised, rounded_up
-from omit.disclosure.histograms import (
-    DiscreteGaussianHistogram,
-    GeometricHistogram,
-    LaplaceHistogram,
-)
-from omit.disclosure.measures import (
-    Disclosure,
-    Measures,
-    disclosure_of,
-    group_errors,
-    mean_disclosure,
-    measures_of,
-    published_bounds,
-    simulated_measures,
-    unique_exact_matches,
-)
-from omit.disclosure.protection import (
-    CHANGE_QUASI_IDENTIFIERS,
-    NO_DELTA,
-    CellErrors,
-    LeastDelta,
-    Protection,
-    require_runs,
-)
-from omit.disclosure.suppressed_cells import suppressed_intervals
-from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
-from omit.disclosure.swapping import RandomisedSwapping, Swapping, lower_bound_delta
-from omit.disclosure.table import CountTable, Universe, chosen
-from omit.disclosure.tasks import (
-    Accuracy,
-    GroupMap,
-    constant_accuracy,
-    group_maps,
-    largest_groups,
-    logistic_accuracy,
-    released_accuracy,
-)
-from omit.disclosure.tasks import two_way as two_way_marginal
-from omit.errors import InvalidInput
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee
+from omit.disclosure.measures import Disclosure
+from omit.disclosure.protection import LeastDelta
+from omit.disclosure.row import Row
+from omit.disclosure.table import CountTable
+from omit.disclosure.tasks import Accuracy
+from omit.guarantee import REPLACE, Guarantee
+from omit.report.files import write_whole
+from omit.report.result import Drawing, Field, Result, Table, plain
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
-
-_MOST_INTERVALS = 1500
-_MATCH_RUNS = 50
-_FITS = 20
-_MOST_CELLS = 2_000_000
-
-
-def default_mechanisms(
-    epsilon: float, delta: float, threshold: int, rate: float, quasi_identifiers: Sequence[str]
-) -> list[Protection]:
-    """Return every mechanism at the same epsilon."""
-    quasi, delta = _validate.texts("quasi-identifiers", quasi_identifiers), _validate.delta(delta)
-    made: list[Protection] = [LaplaceHistogram(epsilon), GeometricHistogram(epsilon)]
-    if delta > 0:
-        made.append(DiscreteGaussianHistogram.calibrated(Guarantee(epsilon, delta, REPLACE)))
-    return [
-        *made,
-        CellSuppression(threshold),
-        RandomisedCellSuppression(threshold, epsilon=epsilon),
-        Swapping(quasi, rate),
-        RandomisedSwapping(quasi, rate, epsilon=epsilon),
-    ]
-
-
-@dataclass(frozen=True)
-class _Question:
-    """What is asked about every mechanism."""
-
-    quasi: tuple[str, ...]
-    identifying: tuple[str, ...]
-    group: str
-    threshold: int
-    paper_runs: int | None
-    target: str | None
-    two_way: tuple[str, str] | None
-    within: Mapping[str, dict[str, str]]
-
-
-def assess(
-    table: CountTable,
-    epsilon: float,
-    *,
-    delta: float = 1e-6,
-    threshold: int = 6,
-    rate: float = 0.25,
-    quasi_identifiers: Sequence[str] | None = None,
-    identifying: Sequence[str] | None = None,
-    group: str | None = None,
-    margins: Sequence[Sequence[str]] | None = None,
-    largest_count: int | None = None,
-    paper_runs: int | None = None,
-    predict: str | None = None,
-    two_way: Sequence[str] | None = None,
-    within: Mapping[str, dict[str, str]] | None = None,
-    seed: int = 0,
-    advance: Callable[..., None] | None = None,
-) -> Assessment:
-    """Return what every mechanism guarantees and costs on a table, at the same epsilon.
-
-    Parameters
-    ----------
-    table : CountTable
-        The table.
-    epsilon, delta : float
-        The guarantee that is asked for; a mechanism with a larger delta is not recommended.
-        Discrete Gaussian noise is calibrated to delta and left out if it is 0.
-    threshold : int
-        For cell suppression.
-    rate, quasi_identifiers : float, sequence of str
-        For swapping; by default a quarter of the records and the first attribute.
-    identifying : sequence of str, optional
-        The attributes by which a person may be recognised, for k-anonymity and uniqueness; by
-        default all.
-    group : str, optional
-        The attribute whose categories are compared; by default the first quasi-identifier.
-    margins : sequence of sequences of str, optional
-        Published margins, for the intervals of suppressed cells; by default one per attribute.
-    largest_count : int, optional
-        The largest count a cell can have, declared; by default the number of records.
-    paper_runs : int, optional
-        Estimate the errors from so many runs too, as the paper does with 200.
-    predict : str, optional
-        An attribute with two categories that is predicted from all others by a logistic regression
-        which learns from releases and is scored on the data.
-    two_way : sequence of two str, optional
-        Attributes x and y whose two-way marginal, and regression of y on x, is compared for groups.
-    within : mapping, optional
-        The groups by name, such as ``{"white men": {"race": "White", "sex": "Male"}}``; by default
-        the two largest of `group`.
-    seed : int
-        Of the releases on which it is counted what they show.
-
-    Examples
-    --------
-    >>> from omit.disclosure.tabulation import tabulate
-    >>> table = tabulate("adult", ["race", "sex", "income"])
-    >>> print(assess(table, 1.0, quasi_identifiers=["race"]).verdict)
-    At epsilon = 1 the geometric histogram has the smallest expected error among those with a
-    guarantee: 38.3 over 20 cells. No guarantee: cell suppression below 6, randomised cell
-    suppression below 6, swapping race at rate 0.25, randomised swapping race at rate 0.25.
-    """
-    _validate.instance("table", table, CountTable, "made by tabulate")
-    epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
-    threshold = _validate.positive_integer("k", threshold)
-    rng = np.random.default_rng(_validate.whole("seed", seed))
-    question = _question(
-        table,
-        quasi_identifiers,
-        identifying,
-        group,
-        threshold,
-        paper_runs,
-        predict,
-        two_way,
-        within,
-    )
-    given = [[name] for name in table.names] if margins is None else margins
-    given = [list(_margin(table, each)) for each in _validate.several("margins", given)]
-    universe = table.universe(largest_count)
-    mechanisms = default_mechanisms(epsilon, delta, threshold, rate, question.quasi)
-    prediction = None
-    if predict is not None:
-        unprotected = logistic_accuracy(table, table.flat, predict)
-        prediction = Prediction(predict, unprotected, constant_accuracy(table, predict))
-    rows = []
-    for mechanism in mechanisms:
-        rows.append(_row(mechanism, table, universe, question, rng))
-        if advance is not None:
-            advance()
-    intervals, refusal = _intervals(table, CellSuppression(threshold), given)
-    if advance is not None:
-        advance()
-    return Assessment(
-        table=table,
-        epsilon=epsilon,
-        delta=delta,
-        threshold=threshold,
-        group=question.group,
-        largest_count=universe.largest_count,
-        rows=tuple(rows),
-        original=disclosure_of(table, table.flat, threshold, question.identifying),
-        intervals=intervals,
-        margins=tuple(tuple(each) for each in given),
-        quasi_identifiers=question.quasi,
-        identifying=question.identifying,
-        notes=(*_notes(table, universe, question), *refusal, WARNING),
-        prediction=prediction,
-    )
-
-
-def _notes(table: CountTable, universe: Universe, question: _Question) -> tuple[str, ...]:
-    """Return what is assumed, and which numbers are not exact."""
-    estimates = ""
-    if question.paper_runs is not None:
-        estimates = f", and estimates are from {question.paper_runs:,} runs"
-    if question.target is not None:
-        estimates += f", a classifier learns from {_FITS} releases"
-    return (
-        *table.notes,
-        f"Guarantees are under {REPLACE} for {universe.records:,} records; no count is above "
-        f"{universe.largest_count:,}, which is declared and not observed.",
-        f"What releases show about few is the mean of {_MATCH_RUNS} releases"
-        f"{estimates}; all other numbers are exact.",
-    )
-
-
-def _intervals(
-    table: CountTable, suppression: CellSuppression, margins: Sequence[Sequence[str]]
-) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
-    """Return what margins tell about suppressed cells, and what was not excluded, as notes."""
-    hidden = int(suppression.suppress_probability(table.flat).sum())
-    if hidden > _MOST_INTERVALS:
-        note = (
-            f"{hidden:,} cells are suppressed. It was not excluded that some of them can be "
-            f"computed from the published margins: that is found out for up to "
-            f"{_MOST_INTERVALS:,} cells."
-        )
-        return None, (note,)
-    found = suppressed_intervals(table, suppression, margins)
-    undecided = int(found["undecided"].sum())
-    if not undecided:
-        return found, ()
-    note = (
-        f"Of {undecided:,} more suppressed cells it was not excluded that they can be computed "
-        "from the published margins: the search for other tables that fit was given up."
-    )
-    return found, (note,)
-
-
-def _question(
-    table: CountTable,
-    quasi_identifiers: Sequence[str] | None,
-    identifying: Sequence[str] | None,
-    group: str | None,
-    threshold: int,
-    paper_runs: int | None,
-    predict: str | None,
-    two_way: Sequence[str] | None,
-    within: Mapping[str, dict[str, str]] | None,
-) -> _Question:
-    """Return what is asked, with its defaults, or refuse what the table does not have."""
-    if table.cells > _MOST_CELLS:
-        raise InvalidInput(
-            f"The table has {table.cells:,} cells, and up to {_MOST_CELLS:,} can be assessed; use "
-            "fewer attributes, or bins."
-        )
-    quasi = _named(table, quasi_identifiers, table.names[:1], "quasi-identifier")
-    recognised = _named(table, identifying, table.names, "identifying attribute")
-    group = quasi[0] if group is None else group
-    chosen(table.attributes, [group], "group")
-    if paper_runs is not None:
-        paper_runs = require_runs(table, paper_runs)
-    if within is not None and not isinstance(within, Mapping):
-        raise InvalidInput(f"Expected groups by name, got {_validate.shown(within)}.")
-    if two_way is None:
-        if within:
-            raise InvalidInput("Expected two attributes for a two-way marginal beside its groups.")
-        return _Question(quasi, recognised, group, threshold, paper_runs, predict, None, {})
-    pair = tuple(
-        table.names[place] for place in chosen(table.attributes, two_way, "two-way attribute")
-    )
-    if len(pair) != 2:
-        raise InvalidInput(
-            f"Expected two attributes for a two-way marginal, got {', '.join(pair) or 'none'}."
-        )
-    groups = within or largest_groups(table, group)
-    for where in groups.values():
-        two_way_marginal(table, table.flat, *pair, where)  # refuses a group that is not there
-    return _Question(quasi, recognised, group, threshold, paper_runs, predict, pair, groups)
-
-
-def _margin(table: CountTable, names: Sequence[str]) -> tuple[str, ...]:
-    """Return a margin by its attributes; that of none is the total."""
-    return tuple(
-        table.names[place] for place in chosen(table.attributes, names, "margin's attribute")
-    )
-
-
-def _named(
-    table: CountTable, names: Sequence[str] | None, default: tuple[str, ...], what: str
-) -> tuple[str, ...]:
-    """Return the attributes that are named, or those by default."""
-    if names is None:
-        return default
-    places = chosen(table.attributes, names, what)
-    if not places:
-        raise InvalidInput(f"Expected at least one {what}.")
-    return tuple(table.names[place] for place in places)
-
-
-def _row(
-    mechanism: Protection,
-    table: CountTable,
-    universe: Universe,
-    question: _Question,
-    rng: np.random.Generator,
-) -> Row:
-    errors = mechanism.errors(table)
-    guarantee = mechanism.guarantee(universe)
-    quasi, runs = question.quasi, question.paper_runs
-    shown, matches = [], []
-    for block in mechanism.study_in_blocks(table, rng, _MATCH_RUNS):
-        shown += [
-            disclosure_of(table, draw, question.threshold, question.identifying) for draw in block
-        ]
-        matches += unique_exact_matches(table, block).tolist()
-    restricted = least = accuracy = None
-    if isinstance(mechanism, Swapping):
-        if any(len(each) > 1 for each in table.attributes if each.name not in quasi):
-            restricted = mechanism.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
-        elif isinstance(guarantee, NoGuarantee) and NO_DELTA not in guarantee.reason:
-            least = lower_bound_delta(mechanism, universe)
-    estimated = None if runs is None else simulated_measures(mechanism, table, rng, runs)
-    if question.target is not None:
-        accuracy = released_accuracy(mechanism, table, question.target, rng, _FITS, errors)
-    maps: list[GroupMap] = []
-    if question.two_way is not None:
-        maps = group_maps(mechanism, table, *question.two_way, question.within, errors=errors)
-    return Row(
-        mechanism=mechanism,
-        guarantee=guarantee,
-        errors=errors,
-        measures=measures_of(errors),
-        bounds=published_bounds(mechanism, table),
-        shown=mean_disclosure(shown),
-        unique_matches=float(np.mean(matches)),
-        groups=group_errors(mechanism, table, question.group, errors),
-        quasi_identifiers_only=restricted,
-        estimated=estimated,
-        least_delta=least,
-        accuracy=accuracy,
-        maps=tuple(maps),
-    )
-
-
-WARNING = "Computed from confidential data and not private: for the curator's eyes only."
-HEADINGS = (
-    "mechanism", "ε", "δ", "abs. error", "bias", "fairness α", "max. variance", "unique matches",
-)  # fmt: skip
 _NEXT_TO_NOTHING = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One mechanism on the table: its guarantee, its errors and what it still shows.
-
-    What is shown is the mean of several releases.
-    """
-
-    mechanism: Protection
-    guarantee: Guarantee | NoGuarantee
-    errors: CellErrors
-    measures: Measures
-    bounds: dict[str, float]
-    shown: Disclosure
-    unique_matches: float
-    groups: pd.DataFrame
-    quasi_identifiers_only: Guarantee | NoGuarantee | None = None
-    estimated: Measures | None = None
-    least_delta: LeastDelta | None = None
-    accuracy: Accuracy | None = None
-    maps: tuple[GroupMap, ...] = ()
-
-    def keeps(self, epsilon: float, delta: float) -> bool:
-        """Return whether the mechanism promises (epsilon, delta) or more."""
-        held = self.guarantee
-        return isinstance(held, Guarantee) and held.epsilon <= epsilon and held.delta <= delta
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the row as plain values."""
-        return {
-            "mechanism": str(self.mechanism),
-            **_promise(self.guarantee),
-            "delta_at_least": None if self.least_delta is None else self.least_delta.delta,
-            "if_only_quasi_identifiers_change": None
-            if self.quasi_identifiers_only is None
-            else str(self.quasi_identifiers_only),
-            "absolute_error": self.measures.absolute,
-            "bias": self.measures.bias,
-            "fairness": self.measures.fairness,
-            "largest_variance": self.measures.variance,
-            "estimated": None if self.estimated is None else asdict(self.estimated),
-            "published_bounds": self.bounds,
-            "k_anonymity": self.shown.k_anonymity,
-            "unique_cells": self.shown.unique,
-            "small_cells": self.shown.small,
-            "unique_exact_matches_percent": self.unique_matches,
-            "groups": self.groups.to_dict(orient="records"),
-            "accuracy_percent": None if self.accuracy is None else asdict(self.accuracy),
-            "two_way": [
-                {
-                    "group": each.group,
-                    "error_per_100_records": each.error,
-                    "line_in_data": _line(each.true_line),
-                    "line_in_release": _line(each.line),
-                    "change": each.change.tolist(),
-                }
-                for each in self.maps
-            ],
-        }
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the row for people, in the order of `HEADINGS`."""
-        if isinstance(self.guarantee, Guarantee):
-            pair = (promised(self.guarantee.epsilon), rounded_up(self.guarantee.delta, 3))
-        elif self.least_delta is not None:
-            pair = ("any", f"≥ {self.least_delta}")
-        else:  # 1, or next to 1 and rounded up; only of swapping is it not always known
-            known = NO_DELTA in self.guarantee.reason or not isinstance(self.mechanism, Swapping)
-            pair = ("any", "1" if known else "unknown")
-        return (
-            str(self.mechanism),
-            *pair,
-            f"{self.measures.absolute:,.1f}",
-            f"{self.measures.bias:,.1f}",
-            f"{self.measures.fairness:,.2f}",
-            f"{self.measures.variance:,.2f}",
-            f"{self.unique_matches:.2f} %",
-        )
-
-
-def _promise(found: Guarantee | NoGuarantee) -> dict[str, Any]:
-    """Return a guarantee as plain values, or why there is none."""
-    if isinstance(found, Guarantee):
-        return {"epsilon": found.epsilon, "delta": found.delta, "reason": None, "witness": None}
-    witness = None if found.witness is None else str(found.witness)
-    return {"epsilon": None, "delta": None, "reason": found.reason, "witness": witness}
-
-
-def _line(ends: tuple[float, float]) -> dict[str, float | None]:
-    """Return a line as plain values; a release without records has none."""
-    return {
-        name: None if math.isnan(number) else number
-        for name, number in zip(("intercept", "slope"), ends, strict=True)
-    }
 
 
 @dataclass(frozen=True)
@@ -474,9 +44,40 @@ class Prediction:
     constant: float
 
 
-@dataclass(frozen=True, eq=False)
-class Assessment:
-    """What every mechanism guarantees and costs on one table. Made by `assess`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(Result):
+    """What every protection guarantees and costs on one table. Made by `assess`.
+
+    Parameters
+    ----------
+    table : CountTable
+        The table.
+    epsilon, delta : float
+        The guarantee that was asked for.
+    threshold : int
+        Below which counts are suppressed.
+    group : str
+        The attribute whose categories are compared.
+    largest_count : int
+        The declared largest count of a cell.
+    rows : tuple of Row
+        The protections.
+    original : Disclosure
+        What the data reveal about small groups.
+    intervals : DataFrame or None
+        What margins tell about suppressed cells, as of `suppressed_intervals`; None if there are
+        too many of them.
+    margins : tuple of tuples of str
+        The published margins.
+    quasi_identifiers, identifying : tuple of str
+        The attributes that are swapped, and those by which a person may be recognised.
+    assumptions : tuple of str
+        What is assumed, and which numbers are not exact.
+    prediction : Prediction, optional
+        The classification task, if one was asked for.
+    """
+
+    command: ClassVar[str] = "disclose"
 
     table: CountTable
     epsilon: float
@@ -490,8 +91,13 @@ class Assessment:
     margins: tuple[tuple[str, ...], ...]
     quasi_identifiers: tuple[str, ...]
     identifying: tuple[str, ...]
-    notes: tuple[str, ...] = field(default=())
+    assumptions: tuple[str, ...] = ()
     prediction: Prediction | None = None
+
+    @property
+    def title(self) -> str:
+        """The heading of the report."""
+        return f"Protecting the table {' x '.join(self.table.names)}"
 
     @property
     def verdict(self) -> str:
@@ -500,35 +106,274 @@ class Assessment:
         rest = [row for row in self.rows if not isinstance(row.guarantee, Guarantee)]
         best = min(private, key=lambda row: row.measures.absolute)
         said = (
-            f"At epsilon = {promised(self.epsilon)} the {best.mechanism} has the smallest expected "
-            f"error among those with a guarantee: {best.measures.absolute:,.1f} over "
+            f"At epsilon = {promised(self.epsilon)} the {best.protection} has the smallest "
+            f"expected error among those with a guarantee: {best.measures.absolute:,.1f} over "
             f"{self.table.cells:,} cells."
         )
         for delta, names in self._weak().items():
             much = "next to nothing" if delta > _NEXT_TO_NOTHING else "less than asked for"
             said += f" Delta = {rounded_up(delta, 3)} is {much}: {', '.join(names)}."
         if rest:
-            said += f" No guarantee: {', '.join(str(row.mechanism) for row in rest)}."
+            said += f" No guarantee: {', '.join(str(row.protection) for row in rest)}."
         return said
 
     def _weak(self) -> dict[float, list[str]]:
         """Return who promises something, but not what was asked for, by delta."""
-        found: dict[float, list[str]] = {}
+        by_delta: dict[float, list[str]] = {}
         for row in self.rows:
             if isinstance(row.guarantee, Guarantee) and not self.keeps(row):
-                found.setdefault(row.guarantee.delta, []).append(str(row.mechanism))
-        return found
+                by_delta.setdefault(row.guarantee.delta, []).append(str(row.protection))
+        return by_delta
 
     def keeps(self, row: Row) -> bool:
-        """Return whether a mechanism promises the epsilon and delta that were asked for."""
+        """Return whether a protection promises the epsilon and delta that were asked for."""
         return row.keeps(self.epsilon, self.delta)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why there are no guarantees, what margins give away, and what is assumed."""
+        reasons = [reason for row in self.rows for reason in row.reasons()]
+        recovered = [self.recovered] if self.recovered else []
+        return (*reasons, *recovered, *self.assumptions)
+
+    @property
+    def recovered(self) -> str | None:
+        """What the published margins tell about suppressed cells, if there are any."""
+        if self.intervals is None or self.intervals.empty:
+            return None
+        hidden, recovered, _, median = self._suppressed()
+        said = (
+            f"Of {hidden:,} suppressed cells, {recovered:,} can be computed from the published "
+            "margins"
+        )
+        if median is not None:
+            said += f"; the rest are narrowed down to a median of {median:.0f} possible values"
+        return f"{said}."
+
+    def _suppressed(self) -> tuple[int | None, int | None, int | None, float | None]:
+        """Return how many cells are suppressed, recovered and undecided, and how wide the rest."""
+        intervals = self.intervals
+        if intervals is None:
+            return None, None, None, None
+        rest = intervals[~intervals["recovered"].astype(bool)]
+        width = (rest["high"] - rest["low"] + 1).astype(float)
+        return (
+            len(intervals),
+            int(intervals["recovered"].sum()),
+            int(intervals["undecided"].sum()),
+            float(width.median()) if len(rest) else None,
+        )
+
+    def tables(self) -> Sequence[Table]:
+        """Return the protections, the groups, what releases reveal, and what else was asked."""
+        tables = [self._protections(), self._groups(), self._revealed()]
+        if self.prediction is not None:
+            tables.append(self._classifier(self.prediction))
+        if any(row.maps for row in self.rows):
+            tables.append(self._two_way())
+        if self.intervals is not None and not self.intervals.empty:
+            tables.append(self._margins())
+        if any(row.estimated is not None for row in self.rows):
+            tables.append(self._estimates())
+        return tables
+
+    def _protections(self) -> Table:
+        table, original = self.table, self.original
+        least = any(row.least_delta for row in self.rows)
+        fields = (
+            Field("protection", "protection"),
+            Field("ε", "epsilon", _epsilon, numeric=True),
+            Field("δ", "delta", _delta, numeric=True),
+            *([Field("δ at least", "delta_at_least", _least, numeric=True)] if least else []),
+            _number("abs. error", "absolute_error", 1),
+            _number("bias", "bias", 1),
+            _number("fairness α", "fairness", 2),
+            _number("max. variance", "largest_variance", 2),
+            Field("unique matches", "unique_matches_percent", "{:.2f} %".format, numeric=True),
+        )
+        return Table(
+            "protections",
+            f"{' x '.join(table.names)}: {table.size:,} records in {table.cells:,} cells, "
+            f"{original.unique:,} unique, {original.small:,} not empty but below {self.threshold}",
+            fields,
+            tuple(
+                (
+                    str(row.protection),
+                    *row.epsilon_and_delta(),
+                    *([row.least_delta and row.least_delta.delta] if least else []),
+                    row.measures.absolute,
+                    row.measures.bias,
+                    row.measures.fairness,
+                    row.measures.variance,
+                    row.unique_matches,
+                )
+                for row in self.rows
+            ),
+        )
+
+    def _groups(self) -> Table:
+        first = self.rows[0].groups
+        errors = [row.groups["error per 100 records"].tolist() for row in self.rows]
+        return Table(
+            "groups",
+            f"Expected absolute error for every 100 records, by {self.group}",
+            (
+                Field(self.group, "group"),
+                Field("records", "records", "{:,}".format, numeric=True),
+                *(
+                    _number(key.replace("randomised", "rand."), key, 1)
+                    for key in (row.protection.key for row in self.rows)
+                ),
+            ),
+            tuple(zip(first[self.group], first["records"].tolist(), *errors, strict=True)),
+        )
+
+    def _revealed(self) -> Table:
+        revealed = [("the data", self.original)]
+        revealed += [(str(row.protection), row.revealed) for row in self.rows]
+        return Table(
+            "revealed",
+            "What the releases reveal about small groups",
+            (
+                Field("", "source"),
+                Field("k-anonymity", "k_anonymity", _average, numeric=True),
+                Field("combinations of 1", "unique_cells", _average, numeric=True),
+                Field(f"cells below {self.threshold}", "small_cells", _average, numeric=True),
+            ),
+            tuple((name, of.k_anonymity, of.unique, of.small) for name, of in revealed),
+        )
+
+    def _classifier(self, task: Prediction) -> Table:
+        def interval(accuracy: Accuracy) -> tuple[float | None, float | None]:
+            return (accuracy.low, accuracy.high) if accuracy.runs > 1 else (None, None)
+
+        return Table(
+            "classifier",
+            f"What a classifier learns: {task.target}",
+            (
+                Field("learnt from", "source"),
+                Field("predicted right", "accuracy_percent", "{:.2f} %".format, numeric=True),
+                Field("95 % from", "low", "{:.2f}".format, numeric=True),
+                Field("to", "high", "{:.2f}".format, numeric=True),
+            ),
+            (
+                ("the data", task.unprotected, None, None),
+                *(
+                    (str(row.protection), row.accuracy.value, *interval(row.accuracy))
+                    for row in self.rows
+                    if row.accuracy is not None
+                ),
+                ("(always the commonest category)", task.constant, None, None),
+            ),
+        )
+
+    def _two_way(self) -> Table:
+        marginals = [marginal for row in self.rows for marginal in row.maps]
+        x, y = marginals[0].x, marginals[0].y
+        return Table(
+            "two_way",
+            f"Groups side by side: {y.name} over {x.name}",
+            (
+                Field("protection", "protection"),
+                Field("group", "group"),
+                _number("error per 100 records", "error_per_100_records", 1),
+                _number("slope in the data", "slope_in_data", 3),
+                Field("slope, expected", "slope_in_release", _slope, numeric=True),
+            ),
+            tuple(
+                (each.protection, each.group, each.error, each.true_line[1], each.line[1])
+                for each in marginals
+            ),
+        )
+
+    def _margins(self) -> Table:
+        margins = "; ".join(" x ".join(names) or "total" for names in self.margins)
+        return Table(
+            "suppressed",
+            f"Suppressed cells and the published margins {margins}",
+            (
+                _number("suppressed", "suppressed"),
+                _number("recovered", "recovered"),
+                _number("undecided", "undecided"),
+                _number("median of possible values", "median_possible_values"),
+            ),
+            (self._suppressed(),),
+        )
+
+    def _estimates(self) -> Table:
+        return Table(
+            "estimates",
+            "Estimated from simulated releases, as in the literature",
+            (
+                Field("protection", "protection"),
+                _number("bias, exact", "bias", 1),
+                _number("estimated", "estimated_bias", 1),
+                _number("fairness, exact", "fairness", 2),
+                _number("estimated", "estimated_fairness", 2),
+            ),
+            tuple(
+                (
+                    str(row.protection),
+                    row.measures.bias,
+                    row.estimated.bias,
+                    row.measures.fairness,
+                    row.estimated.fairness,
+                )
+                for row in self.rows
+                if row.estimated is not None
+            ),
+        )
+
+    def bounds(self) -> Table:
+        """Return what theorems say about the errors, with the exact numbers."""
+        four_digits = "{:,.4g}".format
+        return Table(
+            "bounds",
+            "Published bounds and the exact numbers",
+            (
+                Field("protection", "protection"),
+                Field("bound", "bound"),
+                Field("says", "says", four_digits, numeric=True),
+                Field("exact", "exact", four_digits, numeric=True),
+            ),
+            tuple(
+                (str(row.protection), str(bound), bound.value, bound.exact(row.errors))
+                for row in self.rows
+                for bound in row.bounds
+            ),
+        )
+
+    def guarantees(self) -> Table:
+        """Return the guarantees in words, with what shows that there is none."""
+        return Table(
+            "guarantees",
+            "Guarantees",
+            (
+                Field("protection", "protection"),
+                Field("guarantee, or why there is none", "guarantee"),
+                Field("witness", "witness"),
+                Field("if only quasi-identifiers change", "if_less_changes"),
+            ),
+            tuple(row.guarantee_in_words() for row in self.rows),
+        )
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return the expected errors and, if a classifier was asked for, how well it does."""
+        from omit.disclosure.figures import draw_accuracies, draw_errors
+
+        def bound(draw: Callable[[Axes, Assessment], None]) -> Drawing:
+            return lambda axes: draw(axes, self)
+
+        drawings = {"errors": bound(draw_errors)}
+        if self.prediction is not None:
+            drawings["accuracies"] = bound(draw_accuracies)
+        return drawings
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        found = self.intervals
-        return {
-            "command": "disclose",
-            "attributes": list(self.table.names),
+        hidden, recovered, undecided, _ = self._suppressed()
+        content = {
+            "attributes": self.table.names,
             "records": self.table.size,
             "left_out": self.table.left_out,
             "cells": self.table.cells,
@@ -536,16 +381,75 @@ class Assessment:
             "delta": self.delta,
             "neighbours": str(REPLACE),
             "threshold": self.threshold,
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "identifying": list(self.identifying),
+            "quasi_identifiers": self.quasi_identifiers,
+            "identifying": self.identifying,
             "largest_count": self.largest_count,
             "original": asdict(self.original),
             "rows": [row.to_record() for row in self.rows],
-            "margins": [list(each) for each in self.margins],
-            "suppressed": None if found is None else len(found),
-            "recovered": None if found is None else int(found["recovered"].sum()),
-            "undecided": None if found is None else int(found["undecided"].sum()),
+            "margins": self.margins,
+            "suppressed": hidden,
+            "recovered": recovered,
+            "undecided": undecided,
             "prediction": None if self.prediction is None else asdict(self.prediction),
             "verdict": self.verdict,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
+        return {key: plain(value) for key, value in content.items()}
+
+    def write_report(self, path: Path | str) -> Path:
+        """Write a page of HTML that needs no other file, and return where it is.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written; what was there before stays.
+        """
+        from omit.disclosure.figures import pictures
+        from omit.report.page import page, render
+
+        output = Path(path)
+        content = render(
+            "disclosure.html",
+            assessment=self,
+            epsilon=promised(self.epsilon),
+            delta=promised(self.delta),
+            empty=int((self.table.flat == 0).sum()),
+            tables={table.name: table for table in self.tables()},
+            pictures=pictures(self),
+            ranked=self._ranked(),
+            neighbours=REPLACE.meaning,
+        )
+        text = page(self.title, [content])
+        write_whole(output, lambda file: file.write_text(text, encoding="utf-8"))
+        return output
+
+    def _ranked(self) -> str:
+        """Return the attributes of the two-way marginal whose categories count 1, 2, 3."""
+        if not self.rows[0].maps:
+            return ""
+        marginal = self.rows[0].maps[0]
+        return ", ".join(axis.name for axis in (marginal.x, marginal.y) if axis.ranked)
+
+
+def _number(heading: str, key: str, decimals: int = 0) -> Field:
+    return Field(heading, key, f"{{:,.{decimals}f}}".format, numeric=True)
+
+
+def _epsilon(epsilon: float) -> str:
+    return "any" if math.isnan(epsilon) else promised(epsilon)
+
+
+def _delta(delta: float) -> str:
+    return "unknown" if math.isnan(delta) else rounded_up(delta, 3)
+
+
+def _least(delta: float) -> str:
+    return str(LeastDelta(math.log1p(-delta)))
+
+
+def _average(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
+
+
+def _slope(slope: float) -> str:
+    return "–" if math.isnan(slope) else f"{slope:,.3f}"

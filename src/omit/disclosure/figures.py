@@ -1,4 +1,4 @@
-"""Heat maps of what a release changes in a two-way marginal of groups, with regression lines."""
+"""Pictures of an assessment: errors, classifiers, and what changes in two-way marginals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omit._text import promised
 from omit.disclosure.tasks import Axis, GroupMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from omit.disclosure.assessment import Assessment
 
 
 _ABREAST = 4
@@ -19,37 +22,106 @@ _MOST_TICKS = 8
 _LONGEST_LABEL = 12
 
 
-def group_map_figure(found: Sequence[GroupMap], of: str) -> Figure:
-    """Return one panel for each mechanism and group, with the same colours in all.
+def draw_errors(axes: Axes, assessment: Assessment) -> None:
+    """Draw the expected errors as bars, hatched where less is promised than was asked for."""
+    for position, row in enumerate(assessment.rows):
+        kept, error = assessment.keeps(row), row.measures.absolute
+        axes.barh(
+            position,
+            error,
+            color="0.35" if kept else "0.85",
+            edgecolor="0.2",
+            hatch=None if kept else "///",
+        )
+        axes.text(error, position, f" {error:,.0f}", va="center")
+    _name_rows(axes, assessment)
+    axes.invert_yaxis()
+    axes.set_xlabel("expected sum of absolute errors, records")
+    axes.set_title(
+        f"ε = {promised(assessment.epsilon)}; dark: δ at most {promised(assessment.delta)}, "
+        "hatched: not",
+        fontsize=11,
+    )
 
-    Up to four mechanisms stand side by side; more of them below each other.
+
+def draw_accuracies(axes: Axes, assessment: Assessment) -> None:
+    """Draw how well classifiers do that learn from releases, with intervals."""
+    task = assessment.prediction
+    if task is None:
+        return
+    for position, row in enumerate(assessment.rows):
+        if row.accuracy is not None:
+            face = "0.2" if assessment.keeps(row) else "white"
+            ends = [row.accuracy.low, row.accuracy.high]
+            axes.plot(ends, [position, position], color="0.2", lw=1.5)
+            axes.plot(row.accuracy.value, position, "o", color="0.2", mfc=face, ms=7)
+    for share, style, name in (
+        (task.unprotected, "-", "unprotected"),
+        (task.constant, ":", "constant guess"),
+    ):
+        axes.axvline(share, color="0.3", lw=1.5, ls=style, zorder=0)
+        axes.text(share, -0.7, name, va="bottom", ha="center", fontsize=9)
+    _name_rows(axes, assessment)
+    axes.set_xlabel(f"records whose {task.target} is predicted right, %", parse_math=False)
+    axes.set_ylim(len(assessment.rows) - 0.5, -0.7)
+
+
+def _name_rows(axes: Axes, assessment: Assessment) -> None:
+    names = [row.protection.key for row in assessment.rows]
+    axes.set_yticks(np.arange(len(names)), names)
+    axes.margins(x=0.12)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def pictures(assessment: Assessment) -> dict[str, str]:
+    """Return all figures of an assessment as SVG, by name."""
+    from matplotlib.figure import Figure
+
+    from omit.report.page import svg
+
+    drawn = {}
+    for name, drawing in assessment.figures().items():
+        figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+        drawing(figure.subplots())
+        drawn[name] = svg(figure)
+    maps = [marginal for row in assessment.rows for marginal in row.maps]
+    if maps:
+        drawn["maps"] = svg(group_map_figure(maps, "expected"))
+    return drawn
+
+
+def group_map_figure(maps: Sequence[GroupMap], of: str) -> Figure:
+    """Return one panel for each protection and group, with the same colours in all.
+
+    Up to four protections stand side by side; more of them below each other.
 
     Parameters
     ----------
-    found : sequence of GroupMap
+    maps : sequence of GroupMap
         What is drawn.
     of : str
         Whose release it is: the mean of runs, or the expectation.
     """
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(each.mechanism for each in found))
-    groups = list(dict.fromkeys(each.group for each in found))
+    names = list(dict.fromkeys(each.protection for each in maps))
+    groups = list(dict.fromkeys(each.group for each in maps))
     abreast = len(names) <= _ABREAST
     rows, columns = (groups, names) if abreast else (names, groups)
     size = (2.75 * len(names), 3.2 * len(groups)) if abreast else (9.2, 0.6 + 2.1 * len(names))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
-    limit = max(float(np.abs(each.change).max()) for each in found) or 1.0
-    for each in found:
-        here = (each.group, each.mechanism) if abreast else (each.mechanism, each.group)
+    limit = max(float(np.abs(each.change).max()) for each in maps) or 1.0
+    for each in maps:
+        here = (each.group, each.protection) if abreast else (each.protection, each.group)
         axes = panels[rows.index(here[0])][columns.index(here[1])]
         image = _panel(axes, each, limit)
         separator = "\n" if abreast else ", "
-        title = f"{each.mechanism}{separator}{each.group}\nerror {each.error:.1f} %"
+        title = f"{each.protection}{separator}{each.group}\nerror {each.error:.1f} %"
         title = title if abreast else title.replace("\n", ", ")
         axes.set_title(title, fontsize=9, parse_math=False)
-    x, y = found[0].x, found[0].y
+    x, y = maps[0].x, maps[0].y
     for axes in panels[-1]:
         axes.set_xlabel(x.name, parse_math=False)
         _ticks(axes.set_xticks, x, rotation=90 if _long(x) else 0)

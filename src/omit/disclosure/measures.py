@@ -1,12 +1,11 @@
 """What a protected table costs and what it still discloses.
 
-Errors come from the mechanisms in closed form. The theorems of Das et al. are bounds on the same
-numbers and are computed beside them.
+Errors come from the protections in closed form. The theorems of Das et al. are bounds on the same
+numbers.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ from omit.disclosure.protection import (
     require_protection,
     require_runs,
 )
-from omit.disclosure.suppression import RandomisedCellSuppression
 from omit.disclosure.table import CountTable, cell_values, chosen
 from omit.errors import InvalidInput
 
@@ -62,7 +60,7 @@ def measures_of(errors: CellErrors) -> Measures:
     )
 
 
-def exact_measures(mechanism: Protection, table: CountTable) -> Measures:
+def exact_measures(protection: Protection, table: CountTable) -> Measures:
     """Return the measures in closed form.
 
     Examples
@@ -73,21 +71,21 @@ def exact_measures(mechanism: Protection, table: CountTable) -> Measures:
     >>> round(exact_measures(LaplaceHistogram(1.0), table).fairness, 6)
     1.0
     """
-    return measures_of(require_protection(mechanism).errors(table))
+    return measures_of(require_protection(protection).errors(table))
 
 
 def simulated_measures(
-    mechanism: Protection, table: CountTable, rng: np.random.Generator, runs: int = 200
+    protection: Protection, table: CountTable, rng: np.random.Generator, runs: int = 200
 ) -> Measures:
-    """Return the measures as the paper estimates them: from so many runs.
+    """Return the measures as the paper estimates them: from this many simulated releases.
 
     Estimated biases are noisy, so their absolute sum and their range come out too large.
     """
-    require_protection(mechanism)
+    require_protection(protection)
     runs = require_runs(table, runs)
     _validate.instance("rng", rng, np.random.Generator)
     total, squares, absolute = (np.zeros(table.cells) for _ in range(3))
-    for draws in mechanism.study_in_blocks(table, rng, runs):
+    for draws in protection.simulate_in_blocks(table, rng, runs):
         off = draws - table.flat
         total += off.sum(axis=0)
         squares += (off**2).sum(axis=0)
@@ -97,43 +95,18 @@ def simulated_measures(
     return measures_of(CellErrors(bias, variance, absolute / runs))
 
 
-def published_bounds(mechanism: Protection, table: CountTable) -> dict[str, float]:
-    """Return the paper's bounds that apply to a mechanism, by the name of their theorem.
+def published_bounds(protection: Protection, table: CountTable) -> dict[str, float]:
+    """Return the paper's bounds that apply to a protection, by the name of their theorem.
 
     Those on cell suppression are stated for a release that also suppresses empty cells.
     """
-    from omit.disclosure.histograms import LaplaceHistogram
-    from omit.disclosure.swapping import RandomisedSwapping
-
     _validate.instance("table", table, CountTable, "made by tabulate")
-    require_protection(mechanism)
-    x, m = as_array(table.flat), float(table.size)
-    if isinstance(mechanism, RandomisedCellSuppression):
-        everywhere = RandomisedCellSuppression(mechanism.threshold, False, mechanism.epsilon)
-        p = everywhere.suppress_probability(x)
-        half = mechanism.threshold / 2
-        first, last = p[x.argmin()], p[x.argmax()]
-        reach = max(abs(half - x.min()), abs(half - x.max()))
-        return {
-            "Theorem 2: sum of biases": float(np.linalg.norm(half - x) * np.linalg.norm(p)),
-            "Theorem 5: fairness": float((x.max() - x.min()) * first + reach * (first - last)),
-        }
-    if isinstance(mechanism, LaplaceHistogram):
-        factor = math.exp(-mechanism.epsilon * float(x.min()) / 2) / 2
-        return {"Theorem 7: fairness": factor * float(x.max() - x.min())}
-    if isinstance(mechanism, RandomisedSwapping):
-        share = math.exp(-mechanism.epsilon / 2) / m
-        return {
-            "Proposition 1: smallest bias": mechanism.rate * (share - m**2),
-            "Proposition 1: largest bias": mechanism.rate * m**2,
-            "Theorem 4: sum of biases": mechanism.rate * m**3,
-            "Theorem 6: fairness": mechanism.rate * m**3,
-        }
-    return {}
+    bounds = require_protection(protection).published_bounds(table)
+    return {str(bound): bound.value for bound in bounds}
 
 
 def group_errors(
-    mechanism: Protection, table: CountTable, attribute: str, errors: CellErrors | None = None
+    protection: Protection, table: CountTable, attribute: str, errors: CellErrors | None = None
 ) -> pd.DataFrame:
     """Return the error for every category of an attribute that has records.
 
@@ -144,7 +117,7 @@ def group_errors(
 
     _validate.instance("table", table, CountTable, "made by tabulate")
     (place,) = chosen(table.attributes, [attribute], "group")
-    errors = errors or require_protection(mechanism).errors(table)
+    errors = errors or require_protection(protection).errors(table)
     rows = []
     for category in table.attributes[place].categories:
         try:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,6 @@ CHANGE_QUASI_IDENTIFIERS = Relation(
     steps_from={"replace": 1, "add-remove": 2},
 )
 
-NO_DELTA = "no (ε, δ) with δ < 1"
 _COUNTS_AT_ONCE = 2_000_000
 MOST_DRAWS = 2e9
 _MOST_HELD = 2e8
@@ -86,10 +85,11 @@ class ExactDelta:
         if self.delta < 1:
             return Guarantee(self.epsilon, self.delta, neighbours)
         if self.log_shortfall == -math.inf:
-            return NoGuarantee(f"{NO_DELTA}: {reason}", self.witness)
-        return NoGuarantee(
+            return NoTableGuarantee.whatever_epsilon(reason, self.witness)
+        return NoTableGuarantee(
             f"no δ that a floating-point number tells from 1: δ = {self.show_delta()}; {reason}",
             self.witness,
+            delta=1.0,
         )
 
 
@@ -122,6 +122,33 @@ class LeastDelta:
         if self.log_shortfall < math.log(1e-4):
             return f"1 - 10^{math.ceil(self.log_shortfall / math.log(10))}"
         return rounded_down(self.delta)
+
+
+@dataclass(frozen=True)
+class NoTableGuarantee(NoGuarantee):
+    """The answer where a protection promises nothing, with what is known about delta all the same.
+
+    Parameters
+    ----------
+    delta : float, optional
+        1 if delta is 1, or so near that a floating-point number rounded up is 1; None if it is not
+        known to be.
+    least_delta : LeastDelta, optional
+        A delta below 1 that is needed at every epsilon, where more is not known.
+
+    Examples
+    --------
+    >>> print(NoTableGuarantee.whatever_epsilon("income is released as it is."))
+    no guarantee: no (ε, δ) with δ < 1: income is released as it is.
+    """
+
+    delta: float | None = field(default=None, compare=False)
+    least_delta: LeastDelta | None = field(default=None, compare=False)
+
+    @classmethod
+    def whatever_epsilon(cls, reason: str, witness: Any = None) -> NoTableGuarantee:
+        """Return that no epsilon has a delta below 1."""
+        return cls(f"no (ε, δ) with δ < 1: {reason}", witness, delta=1.0)
 
 
 @dataclass(frozen=True)
@@ -178,8 +205,47 @@ class CellErrors:
     absolute: FloatArray
 
 
+BoundedMeasure: TypeAlias = Literal["sum of biases", "fairness", "smallest bias", "largest bias"]
+
+
+@dataclass(frozen=True)
+class PublishedBound:
+    """What a theorem says about the errors of a whole table.
+
+    Parameters
+    ----------
+    theorem : str
+        Its name in the paper.
+    measure : str
+        What it bounds.
+    value : float
+        The bound.
+
+    Examples
+    --------
+    >>> print(PublishedBound("Theorem 7", "fairness", 0.5))
+    Theorem 7: fairness
+    """
+
+    theorem: str
+    measure: BoundedMeasure
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.theorem}: {self.measure}"
+
+    def exact(self, errors: CellErrors) -> float:
+        """Return the exact number that the theorem bounds."""
+        bias = errors.bias
+        if self.measure == "sum of biases":
+            return float(np.abs(bias).sum())
+        if self.measure == "fairness":
+            return float(bias.max() - bias.min())
+        return float(bias.min() if self.measure == "smallest bias" else bias.max())
+
+
 class Protection(ABC):
-    """A way to protect a table of counts."""
+    """A way to protect a table of counts: it states what it guarantees, and what it costs."""
 
     @abstractmethod
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
@@ -190,23 +256,31 @@ class Protection(ABC):
         """Return the errors of all cells in closed form, after projection to counts >= 0."""
 
     @abstractmethod
-    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run, after projection to counts >= 0.
 
         Noise that is not discrete is rounded in floating point: draws are for studying errors.
         """
 
-    def study(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+    def simulate(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return releases for a study of errors, which may be drawn more quickly."""
-        return self.release(table, rng, runs)
+        return self.draw(table, rng, runs)
 
-    def study_in_blocks(
+    def simulate_in_blocks(
         self, table: CountTable, rng: np.random.Generator, runs: int
     ) -> Iterator[FloatArray]:
-        """Give `study` in blocks of runs, so that a large table is not held many times."""
+        """Give `simulate` in blocks of runs, so that a large table is not held many times."""
         runs = require_runs(table, runs)
         for block in blocks(runs, table.cells):
-            yield self.study(table, rng, block)
+            yield self.simulate(table, rng, block)
+
+    def guarantee_if_less_changes(self, universe: Universe) -> Guarantee | NoGuarantee | None:
+        """Return what is promised under a narrower relation; None if that is no question."""
+        return None
+
+    def published_bounds(self, table: CountTable) -> tuple[PublishedBound, ...]:
+        """Return what the theorems of Das et al. say about the errors on a table."""
+        return ()
 
     @property
     @abstractmethod
@@ -220,9 +294,9 @@ def require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> i
     return require_runs(table, runs, _MOST_HELD)
 
 
-def require_protection(mechanism: Protection) -> Protection:
-    """Return a mechanism, or refuse what is none."""
-    return _validate.instance("mechanism", mechanism, Protection)  # type: ignore[type-abstract]
+def require_protection(protection: Protection) -> Protection:
+    """Return a protection, or refuse what is none."""
+    return _validate.instance("protection", protection, Protection)  # type: ignore[type-abstract]
 
 
 def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
@@ -231,7 +305,7 @@ def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
     Raises
     ------
     InvalidInput
-        If so many runs on the table draw too many counts; the message says how many are possible.
+        If that many runs on the table draw too many counts; the message says how many are possible.
     """
     _validate.instance("table", table, CountTable, "made by tabulate")
     runs = _validate.positive_integer("runs", runs)

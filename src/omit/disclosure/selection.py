@@ -7,8 +7,7 @@ candidate i with acceptance probability p_i is chosen with probability
     p_i ∫ Π_(j ≠ i) (1 - t p_j) dt,   t from 0 to 1,
 
 because everybody who came before i must have been rejected. Equal candidates can be counted instead
-of listed. The choice is also the largest of `score + Exp(2/epsilon)` (Ding, Kifer et al. 2021), and
-the largest of n exponentials is one draw: so donors are chosen without looking at all of them.
+of listed. The choice is also the largest of `score + Exp(2/epsilon)` (Ding, Kifer et al. 2021).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, IntArray, as_array, gauss_legendre
+from omit._numeric import FloatArray, as_array, gauss_legendre
 from omit.errors import InvalidInput
 
 # With x = t Σ p_j the integrand falls like e^-x and no derivative exceeds 1. Beyond x = 48 nothing
@@ -100,58 +99,3 @@ def selection_probabilities(scores: ArrayLike, epsilon: float) -> FloatArray:
     if row.ndim != 1 or not row.size or not np.isfinite(row).all():
         raise InvalidInput("Expected finite scores in a row.")
     return level_probabilities(np.ones_like(row), np.exp(epsilon / 2 * (row - row.max())))
-
-
-def choose_donors(
-    records: IntArray, quasi_identifiers: ArrayLike, epsilon: float, rng: np.random.Generator
-) -> IntArray:
-    """Return for every record the position of its donor, chosen by permute-and-flip.
-
-    Donors are other records; the discrepancy is the share of the attributes that are not
-    quasi-identifiers in which two records differ. Time grows with the number of *different*
-    combinations of those attributes times the number of records at worst, memory with the records.
-
-    Parameters
-    ----------
-    records : array
-        One row of category positions for every record.
-    quasi_identifiers : sequence of int
-        Which columns are quasi-identifiers.
-    epsilon : float
-        Of the choice.
-    rng : Generator
-        Where randomness comes from.
-
-    Examples
-    --------
-    >>> records = np.array([[0, 0], [1, 0], [2, 1]])
-    >>> choose_donors(records, [0], 100.0, np.random.default_rng(0))[:2]
-    array([1, 0])
-    """
-    epsilon = _validate.epsilon(epsilon)
-    _validate.instance("rng", rng, np.random.Generator)
-    codes, swapped = as_array(records), as_array(quasi_identifiers).reshape(-1)
-    if codes.ndim != 2 or not (codes == np.floor(codes)).all() or (np.abs(codes) > 1e9).any():
-        raise InvalidInput("Expected a row of category positions for every record.")
-    if not np.isin(swapped, np.arange(codes.shape[1])).all():
-        raise InvalidInput(f"Expected quasi-identifiers among the {codes.shape[1]} columns.")
-    records = codes.astype(np.int64)
-    if len(records) < 2:
-        raise InvalidInput("Expected at least two records: a donor is another record.")
-    rest = np.delete(records, swapped.astype(np.int64), axis=1)
-    if rest.shape[1] == 0:
-        rest = np.zeros((len(records), 1), dtype=np.int64)
-    profiles, profile_of = np.unique(rest, axis=0, return_inverse=True)
-    order = np.argsort(profile_of.reshape(-1), kind="stable")
-    counts = np.bincount(profile_of.reshape(-1), minlength=len(profiles))
-    from omit.disclosure.swapping_exact import donors_in_order
-
-    chosen_in_order = donors_in_order(
-        np.ascontiguousarray(profiles.astype(np.int32)),
-        counts.astype(np.int64),
-        float(epsilon),
-        rng,
-    )
-    donors = np.empty(len(records), dtype=np.int64)
-    donors[order] = order[chosen_in_order]
-    return donors

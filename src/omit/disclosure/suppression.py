@@ -20,7 +20,7 @@ to both, and each of their probabilities falls as the other count grows: the lar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,9 @@ from omit._numeric import FloatArray, as_array
 from omit.disclosure.protection import (
     CellErrors,
     ExactDelta,
+    NoTableGuarantee,
     Protection,
+    PublishedBound,
     TableWitness,
     require_drawing,
 )
@@ -58,7 +60,7 @@ class CellSuppression(Protection):
     --------
     >>> from omit.disclosure.table import Attribute
     >>> sex = Attribute("sex", ("F", "M"))
-    >>> CellSuppression(6).release(CountTable((sex,), np.array([20, 2])), np.random.default_rng(0))
+    >>> CellSuppression(6).draw(CountTable((sex,), np.array([20, 2])), np.random.default_rng(0))
     array([[20.,  3.]])
     >>> print(CellSuppression(6).guarantee(Universe((sex,), records=22)))
     no guarantee: no (ε, δ) with δ < 1: the same table always gives the same answer, and neighbours
@@ -107,9 +109,9 @@ class CellSuppression(Protection):
             before, after = self._shown(x, y), self._shown(x - 1, y + 1)
             if before != after:
                 witness = TableWitness((x, y), (x - 1, y + 1), f"shown as {before} or as {after}.")
-                return NoGuarantee(
-                    "no (ε, δ) with δ < 1: the same table always gives the same answer, and "
-                    "neighbours give different ones.",
+                return NoTableGuarantee.whatever_epsilon(
+                    "the same table always gives the same answer, and neighbours give different "
+                    "ones.",
                     witness,
                 )
         return Guarantee(0.0, 0.0, REPLACE)  # nothing that is possible can be told apart
@@ -125,7 +127,7 @@ class CellSuppression(Protection):
         _validate.instance("table", table, CountTable, "made by tabulate")
         return _two_valued_errors(table.flat, self.imputed, self.suppress_probability(table.flat))
 
-    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return the table as published."""
         runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)
@@ -188,7 +190,7 @@ class RandomisedCellSuppression(CellSuppression):
         return float(self.noise.log_tail(count - self.threshold))
 
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return the exact delta at the mechanism's epsilon, or why it is 1."""
+        """Return the exact delta at the protection's epsilon, or why it is 1."""
         _require_replace(neighbours)
         reason = "counts from the threshold on are published as they are."
         exact = self.exact_delta(self.epsilon, universe)
@@ -203,6 +205,19 @@ class RandomisedCellSuppression(CellSuppression):
             raise InvalidInput(f"Theorem 1 needs k={self.threshold} below B={largest_count}.")
         log_shortfall = math.log(0.25) - self.epsilon * (largest_count - self.threshold)
         return ExactDelta.of_shortfall(self.epsilon, log_shortfall)
+
+    def published_bounds(self, table: CountTable) -> tuple[PublishedBound, ...]:
+        """Return Theorems 2 and 5 of the paper, for a release that suppresses empty cells, too."""
+        x, half = as_array(table.flat), self.threshold / 2
+        p = replace(self, zeros_kept=False).suppress_probability(x)
+        first, last = p[x.argmin()], p[x.argmax()]
+        reach = max(abs(half - x.min()), abs(half - x.max()))
+        bias = float(np.linalg.norm(half - x) * np.linalg.norm(p))
+        fairness = float((x.max() - x.min()) * first + reach * (first - last))
+        return (
+            PublishedBound("Theorem 2", "sum of biases", bias),
+            PublishedBound("Theorem 5", "fairness", fairness),
+        )
 
     def exact_delta(self, epsilon: float, universe: Universe) -> ExactDelta:
         """Return the smallest delta over all neighbouring tables of the universe."""
@@ -251,7 +266,7 @@ class RandomisedCellSuppression(CellSuppression):
         _validate.instance("table", table, CountTable, "made by tabulate")
         return _two_valued_errors(table.flat, self.imputed, self.suppress_probability(table.flat))
 
-    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
         runs = require_drawing(table, rng, runs)
         x = as_array(table.flat)

@@ -23,13 +23,14 @@ from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.protection import (
     CHANGE_QUASI_IDENTIFIERS,
     CellErrors,
-    LeastDelta,
     Protection,
+    PublishedBound,
     blocks,
     require_drawing,
     require_runs,
 )
 from omit.disclosure.selection import level_probabilities
+from omit.disclosure.swapping_exact import kept_attributes, swapping_guarantee
 from omit.disclosure.table import CountTable, Universe, chosen
 from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
@@ -134,12 +135,12 @@ class Swapping(Protection):
         if self.ties == "first":
             chances[some] = _first(matrix, positions, profiles, rows[some], quasi[some], self.donor)
         elif some.any():
-            chances[some] = self._donor_chances(candidates[some])
+            chances[some] = self.donor_chances(candidates[some])
         chances *= self.rate
         chances[index, quasi] += np.where(some, 1 - self.rate, 1.0)  # without donor, unchanged
         return SwapLaw(positions[rows, quasi], matrix[rows, quasi], positions[rows], chances)
 
-    def _donor_chances(self, candidates: FloatArray) -> FloatArray:
+    def donor_chances(self, candidates: FloatArray) -> FloatArray:
         """Return the law of the donor's quasi-identifiers from candidates by level."""
         numbers = candidates.sum(axis=2)
         nearest = (numbers > 0).argmax(axis=1)
@@ -153,8 +154,6 @@ class Swapping(Protection):
         "change-quasi-identifiers" delta is exact for up to five records, if a cell can hold all of
         them, and else an upper bound; beyond that, a lower bound is proved for every epsilon.
         """
-        from omit.disclosure.swapping_exact import swapping_guarantee
-
         _validate.instance("universe", universe, Universe)
         asked = relation(neighbours)
         if asked not in (REPLACE, CHANGE_QUASI_IDENTIFIERS):
@@ -163,6 +162,12 @@ class Swapping(Protection):
                 f"{asked}."
             )
         return swapping_guarantee(self, universe, asked, self._stated_epsilon)
+
+    def guarantee_if_less_changes(self, universe: Universe) -> Guarantee | NoGuarantee | None:
+        """Return what is promised if only quasi-identifiers change; None if nothing else can."""
+        if not kept_attributes(self.quasi_identifiers, universe):
+            return None
+        return self.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
 
     @property
     def _stated_epsilon(self) -> float:
@@ -184,12 +189,12 @@ class Swapping(Protection):
         np.add.at(variance, law.targets, law.counts[:, None] * law.chances * (1 - law.chances))
         return mean - as_array(table.flat), variance
 
-    def release(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
+    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return released counts, one row for each run."""
         runs = require_drawing(table, rng, runs)
         return _draw(self.law(table), table.cells, rng, runs)
 
-    def study_in_blocks(
+    def simulate_in_blocks(
         self, table: CountTable, rng: np.random.Generator, runs: int
     ) -> Iterator[FloatArray]:
         """Give releases in blocks; the law is computed once."""
@@ -210,7 +215,7 @@ class RandomisedSwapping(Swapping):
 
     Examples
     --------
-    Theorem 3 of the paper, which is false as stated, beside the answer:
+    Theorem 3 of the paper, which is false as stated, and the answer:
 
     >>> from omit.disclosure.table import Attribute
     >>> sex, town = Attribute("sex", ("F", "M", "?")), Attribute("town", ("A", "B"))
@@ -245,7 +250,8 @@ class RandomisedSwapping(Swapping):
     def _stated_epsilon(self) -> float:
         return self.epsilon
 
-    def _donor_chances(self, candidates: FloatArray) -> FloatArray:
+    def donor_chances(self, candidates: FloatArray) -> FloatArray:
+        """Return the law of the donor's quasi-identifiers under permute-and-flip."""
         numbers = candidates.sum(axis=2)
         width = max(1, numbers.shape[1] - 1)
         # Cells of one profile have the same numbers: each choice is computed once.
@@ -256,6 +262,17 @@ class RandomisedSwapping(Swapping):
         by_level = level_probabilities(different, acceptance)[which.reshape(-1)]
         per_record = np.divide(by_level, numbers, out=np.zeros_like(by_level), where=numbers > 0)
         return as_array(np.einsum("cl,clq->cq", per_record, candidates))
+
+    def published_bounds(self, table: CountTable) -> tuple[PublishedBound, ...]:
+        """Return Proposition 1 and Theorems 4 and 6 of the paper."""
+        m = float(table.size)
+        share = math.exp(-self.epsilon / 2) / m
+        return (
+            PublishedBound("Proposition 1", "smallest bias", self.rate * (share - m**2)),
+            PublishedBound("Proposition 1", "largest bias", self.rate * m**2),
+            PublishedBound("Theorem 4", "sum of biases", self.rate * m**3),
+            PublishedBound("Theorem 6", "fairness", self.rate * m**3),
+        )
 
     def published_delta(self, records: int) -> float:
         """Return delta by Theorem 3 of the paper, which is false as stated (see the errata)."""
@@ -353,41 +370,3 @@ def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
         table.flat[targets],
     )
     return result
-
-
-def lower_bound_delta(swapping: Swapping, universe: Universe) -> LeastDelta | None:
-    """Return a delta that swapping needs at every epsilon if only quasi-identifiers change.
-
-    All records are alike but one, whose quasi-identifiers nobody else has. With other
-    quasi-identifiers, that value cannot be in the release. It is in the release unless that record
-    is swapped and nobody takes it as a donor. Donors of equal discrepancy are equally probable,
-    unless the first is always taken (let it be that record) or donors must have other
-    quasi-identifiers (only that record has).
-
-    None where the two data sets are not possible: a cell must be able to hold all records, or all
-    but one if there is a third combination of quasi-identifiers for the other to have.
-
-    Examples
-    --------
-    >>> from omit.disclosure.table import Attribute
-    >>> sex = Attribute("sex", ("F", "M"))
-    >>> print(lower_bound_delta(Swapping(("sex",), rate=0.25), Universe((sex,), 7634)))
-    0.8053
-    """
-    _validate.instance("swapping", swapping, Swapping)
-    _validate.instance("universe", universe, Universe)
-    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
-    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
-    m, rate = universe.records, swapping.rate
-    alike = m - 1 if combinations > 2 else m
-    if combinations < 2 or universe.largest_count < alike:
-        return None
-    if m < 2 or rate == 0:
-        return LeastDelta(-math.inf)
-    sure = swapping.donor == "other quasi-identifiers" or swapping.ties == "first"
-    taken = rate if sure else rate / (m - 1)
-    if taken == 1:
-        return LeastDelta(-math.inf)
-    log_shortfall = math.log(rate) + (m - 1) * math.log1p(-taken)
-    # Larger by more than rounding can have taken: delta must not come out too large.
-    return LeastDelta(log_shortfall + 1e-14 * (1 + abs(log_shortfall)))

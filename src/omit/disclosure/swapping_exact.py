@@ -12,35 +12,51 @@ is the hockey-stick divergence of two products. It is enumerated over all answer
 Where donors must have other quasi-identifiers the second point fails, and all patterns of equal
 quasi-identifiers are enumerated. All data sets are enumerated, also those with more records in a
 cell than are declared possible: if not all records fit into one cell, delta is an upper bound.
-
-The compiled loops at the end run over pairs of profiles, combinations of the attributes that are
-not swapped. A profile stands for all records that share it, so no matrix of pairs of records is
-ever held.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from omit import _validate
 from omit._compile import compiled
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.disclosure.protection import NO_DELTA, ExactDelta, TableWitness
+from omit.disclosure.protection import ExactDelta, LeastDelta, NoTableGuarantee, TableWitness
 from omit.disclosure.table import Attribute, Universe, chosen
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
-if TYPE_CHECKING:
-    from omit.disclosure.swapping import Swapping
-
-
 MOST_RECORDS = 5
 _BUDGET = 20_000_000
+
+
+@runtime_checkable
+class SwapRule(Protocol):
+    """What is public about swapping, which is all that its guarantee depends on."""
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The attributes that are swapped."""
+
+    @property
+    def rate(self) -> float:
+        """The probability that a record is swapped."""
+
+    @property
+    def donor(self) -> str:
+        """Who may be a donor."""
+
+    @property
+    def ties(self) -> str:
+        """Which of several nearest records is the donor."""
+
+    def donor_chances(self, candidates: FloatArray) -> FloatArray:
+        """Return the law of the donor's quasi-identifiers from candidates by level."""
 
 
 @dataclass(frozen=True)
@@ -60,52 +76,59 @@ class SwapWitness:
 
 
 def swapping_guarantee(
-    swapping: Swapping, universe: Universe, neighbours: Relation, epsilon: float
+    swapping: SwapRule, universe: Universe, neighbours: Relation, epsilon: float
 ) -> Guarantee | NoGuarantee:
     """Return what swapping promises in a universe."""
-    from omit.disclosure.swapping import lower_bound_delta
-
     quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
     combinations = math.prod(len(universe.attributes[place]) for place in quasi)
-    kept = [
-        each
-        for place, each in enumerate(universe.attributes)
-        if place not in quasi and len(each) > 1
-    ]
+    kept = kept_attributes(swapping.quasi_identifiers, universe)
     only_table = universe.largest_count * universe.cells == universe.records
     if only_table or (combinations < 2 and not (neighbours == REPLACE and kept)):
         return Guarantee(0.0, 0.0, neighbours)  # there are no neighbours
     if neighbours == REPLACE and kept:
         names = ", ".join(each.name for each in kept)
         unchanged = "is released as it is" if len(kept) == 1 else "are released as they are"
-        return NoGuarantee(f"{NO_DELTA}: {names} {unchanged}.", _moved_record(universe, kept[0]))
+        return NoTableGuarantee.whatever_epsilon(
+            f"{names} {unchanged}.", _moved_record(universe, kept[0])
+        )
     if universe.records <= MOST_RECORDS and swapping.ties == "random":
         exact = exact_swapping_delta(swapping, universe, epsilon)
         if exact is not None and (exact.delta < 1 or universe.largest_count == universe.records):
             return exact.guarantee("some release is possible for one of two only.", neighbours)
     floor = lower_bound_delta(swapping, universe)
     if floor is None:
-        return NoGuarantee(
+        return NoTableGuarantee(
             f"no δ below 1 is proved under {neighbours} where no count is above "
             f"{universe.largest_count:,}."
         )
-    alike, seen = (
-        universe.records - 1,
-        (
-            "they differ in quasi-identifiers only, and those of the first cell are released with "
-            f"probability {floor} or more in the first case and never in the second."
-        ),
+    alike = universe.records - 1
+    seen = (
+        "they differ in quasi-identifiers only, and those of the first cell are released with "
+        f"probability {floor} or more in the first case and never in the second."
     )
     witness = TableWitness((1, alike), (0, alike + 1), seen)
     if not witness.fits(universe):
         witness = TableWitness((1, alike, 0), (0, alike, 1), seen)
     if floor.delta == 1:
-        return NoGuarantee(f"{NO_DELTA}: some release is possible for one of two only.", witness)
-    return NoGuarantee(
+        return NoTableGuarantee.whatever_epsilon(
+            "some release is possible for one of two only.", witness
+        )
+    return NoTableGuarantee(
         f"δ is at least {floor} for every ε under {neighbours}, and no smaller number than 1 is "
-        "proved for so many records.",
+        "proved for this many records.",
         witness,
+        least_delta=floor,
     )
+
+
+def kept_attributes(quasi_identifiers: Sequence[str], universe: Universe) -> list[Attribute]:
+    """Return the attributes that are released as they are and can differ."""
+    quasi = chosen(universe.attributes, quasi_identifiers, "quasi-identifier")
+    return [
+        attribute
+        for place, attribute in enumerate(universe.attributes)
+        if place not in quasi and len(attribute) > 1
+    ]
 
 
 def _moved_record(universe: Universe, kept: Attribute) -> TableWitness:
@@ -123,17 +146,53 @@ def _moved_record(universe: Universe, kept: Attribute) -> TableWitness:
     return TableWitness((first, second), (first - 1, second + 1), seen)
 
 
+def lower_bound_delta(swapping: SwapRule, universe: Universe) -> LeastDelta | None:
+    """Return a delta that swapping needs at every epsilon if only quasi-identifiers change.
+
+    All records are alike but one, whose quasi-identifiers nobody else has. With other
+    quasi-identifiers, that value cannot be in the release. It is in the release unless that record
+    is swapped and nobody takes it as a donor. Donors of equal discrepancy are equally probable,
+    unless the first is always taken (let it be that record) or donors must have other
+    quasi-identifiers (only that record has).
+
+    None where the two data sets are not possible: a cell must be able to hold all records, or all
+    but one if there is a third combination of quasi-identifiers for the other to have.
+
+    Examples
+    --------
+    >>> from omit.disclosure import Swapping
+    >>> sex = Attribute("sex", ("F", "M"))
+    >>> print(lower_bound_delta(Swapping(("sex",), rate=0.25), Universe((sex,), 7634)))
+    0.8053
+    """
+    _validate.instance("swapping", swapping, SwapRule)  # type: ignore[type-abstract]
+    _validate.instance("universe", universe, Universe)
+    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
+    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
+    m, rate = universe.records, swapping.rate
+    alike = m - 1 if combinations > 2 else m
+    if combinations < 2 or universe.largest_count < alike:
+        return None
+    if m < 2 or rate == 0:
+        return LeastDelta(-math.inf)
+    sure = swapping.donor == "other quasi-identifiers" or swapping.ties == "first"
+    taken = rate if sure else rate / (m - 1)
+    if taken == 1:
+        return LeastDelta(-math.inf)
+    log_shortfall = math.log(rate) + (m - 1) * math.log1p(-taken)
+    # Larger by more than rounding can have taken: delta must not come out too large.
+    return LeastDelta(log_shortfall + 1e-14 * (1 + abs(log_shortfall)))
+
+
 def exact_swapping_delta(
-    swapping: Swapping, universe: Universe, epsilon: float
+    swapping: SwapRule, universe: Universe, epsilon: float
 ) -> ExactDelta | None:
     """Return the smallest delta if quasi-identifiers change, by enumeration; None if too many.
 
     A declared largest count is not used: below the number of records, it is an upper bound, and
     there is no witness, because the worst data sets may not be possible.
     """
-    from omit.disclosure.swapping import Swapping
-
-    _validate.instance("swapping", swapping, Swapping)
+    _validate.instance("swapping", swapping, SwapRule)  # type: ignore[type-abstract]
     _validate.instance("universe", universe, Universe)
     epsilon = _validate.epsilon(epsilon)
     if universe.records > MOST_RECORDS:
@@ -218,7 +277,7 @@ def disagreement_patterns(
 
 
 def _partitions(records: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Give every way to sort records into at most so many unnamed groups."""
+    """Give every way to sort records into at most that many unnamed groups."""
 
     def extend(pattern: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(pattern) == records:
@@ -245,7 +304,7 @@ def _labels(
 
 
 def _donors(
-    swapping: Swapping, disagreements: IntArray, labels: tuple[int, ...] | None, width: int
+    swapping: SwapRule, disagreements: IntArray, labels: tuple[int, ...] | None, width: int
 ) -> FloatArray:
     """Return for every row the chances of all records to be its donor; none has itself.
 
@@ -259,7 +318,7 @@ def _donors(
             if other != row and (labels is None or labels[other] != labels[row]):
                 candidates[0, disagreements[row, other], other] = 1
         if candidates.any():
-            chances[row] = swapping._donor_chances(candidates)[0]
+            chances[row] = swapping.donor_chances(candidates)[0]
     return chances
 
 
@@ -268,78 +327,6 @@ def _row_laws(rate: float, donors: FloatArray, labels: tuple[int, ...], answers:
     own = np.eye(answers)[list(labels)]
     swapped = donors @ own
     return as_array(rate * swapped + (1 - rate * donors.sum(axis=1, keepdims=True)) * own)
-
-
-@compiled
-def _mismatches(profiles: IntArray, first: int, second: int) -> int:
-    different = 0
-    for place in range(profiles.shape[1]):
-        different += profiles[first, place] != profiles[second, place]
-    return different
-
-
-@compiled
-def donors_in_order(
-    profiles: IntArray, counts: IntArray, epsilon: float, rng: np.random.Generator
-) -> IntArray:
-    """Return the donor of every record, for records in the order of their profiles."""
-    kinds, width = profiles.shape
-    levels = width + 1
-    starts = np.zeros(kinds + 1, dtype=np.int64)
-    for kind in range(kinds):
-        starts[kind + 1] = starts[kind] + counts[kind]
-    donors = np.empty(starts[kinds], dtype=np.int64)
-    level_of = np.empty(kinds, dtype=np.int64)
-    members = np.empty(kinds, dtype=np.int64)
-    reached = np.empty(kinds, dtype=np.int64)
-    first_member = np.empty(levels + 1, dtype=np.int64)
-    number = np.empty(levels, dtype=np.int64)
-    filled = np.empty(levels, dtype=np.int64)
-    for kind in range(kinds):
-        number[:] = 0
-        filled[:] = 0
-        for other in range(kinds):
-            level = _mismatches(profiles, kind, other)
-            level_of[other] = level
-            number[level] += counts[other]
-            filled[level] += 1
-        # The profiles of each level side by side, with how many records there are up to each.
-        first_member[0] = 0
-        for level in range(levels):
-            first_member[level + 1] = first_member[level] + filled[level]
-            filled[level] = 0
-        for other in range(kinds):
-            level = level_of[other]
-            place = first_member[level] + filled[level]
-            members[place] = other
-            before = reached[place - 1] if filled[level] > 0 else 0
-            reached[place] = before + counts[other]
-            filled[level] += 1
-        number[0] -= 1  # not oneself
-        for own in range(counts[kind]):
-            best, best_level = -math.inf, -1
-            for level in range(levels):
-                if number[level] > 0:
-                    # The largest of that many exponentials, in one draw.
-                    log_level = math.log(1.0 - rng.random()) / number[level]
-                    largest = -math.log(-math.expm1(log_level)) if log_level < 0.0 else math.inf
-                    noisy = largest - 0.5 * epsilon * level / width
-                    if noisy > best:
-                        best, best_level = noisy, level
-            pick = rng.integers(0, number[best_level])
-            if best_level == 0:  # all of one's own profile
-                donors[starts[kind] + own] = starts[kind] + pick + (pick >= own)
-                continue
-            low, high = first_member[best_level], first_member[best_level + 1] - 1
-            while low < high:
-                middle = (low + high) // 2
-                if reached[middle] > pick:
-                    high = middle
-                else:
-                    low = middle + 1
-            before = reached[low - 1] if low > first_member[best_level] else 0
-            donors[starts[kind] + own] = starts[members[low]] + pick - before
-    return donors
 
 
 @compiled

@@ -203,7 +203,7 @@ class CountTable:
     left_out : int
         How many records had no value for some attribute and were left out.
     remarks : tuple of str
-        What has to be said beside every result.
+        What has to be said with every result.
 
     Examples
     --------
@@ -273,7 +273,7 @@ class CountTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What has to be said beside every result."""
+        """What has to be said with every result."""
         observed = [each.name for each in self.attributes if each.origin == "from-data"]
         said = []
         if self.left_out:

@@ -95,7 +95,7 @@ class Derivation:
 def parse_derivation(text: str) -> Derivation:
     """Return the derivation that a line such as ``income50k = PINCP >= 50000`` describes.
 
-    The other form is ``age5 = bins(AGEP, 0, 100, 5)``: so many bins of equal width.
+    The other form is ``age5 = bins(AGEP, 0, 100, 5)``: that many bins of equal width.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def tabulate(
     missing : {"drop", "category"}
         Leave out records without a value for some attribute, or make that a category of its own.
     missing_values : sequence of str
-        Texts that stand for a missing value, beside empty, NULL and those registered.
+        Texts that stand for a missing value, in addition to empty, NULL and those registered.
     table : str, optional
         The table of a DuckDB database.
 

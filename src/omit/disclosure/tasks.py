@@ -2,8 +2,6 @@
 
 A released table stands for a data set in which every combination of categories occurs as often as
 the release says, so a classifier is fitted to cells with weights and never to records.
-
-How well a released table serves: what a classifier learns, and what becomes of two groups.
 """
 
 from __future__ import annotations
@@ -162,7 +160,7 @@ class Accuracy:
 
 
 def released_accuracy(
-    mechanism: Protection,
+    protection: Protection,
     table: CountTable,
     target: str,
     rng: np.random.Generator,
@@ -171,10 +169,10 @@ def released_accuracy(
 ) -> Accuracy:
     """Return how well a classifier that learns from releases predicts the original records."""
     runs = require_runs(table, runs)
-    always_the_same = not (errors or require_protection(mechanism).errors(table)).variance.any()
+    always_the_same = not (errors or require_protection(protection).errors(table)).variance.any()
     scores = [
         logistic_accuracy(table, draw, target)
-        for block in mechanism.study_in_blocks(table, rng, 1 if always_the_same else runs)
+        for block in protection.simulate_in_blocks(table, rng, 1 if always_the_same else runs)
         for draw in block
     ]
     if always_the_same:
@@ -233,11 +231,11 @@ def axis_of(attribute: Attribute) -> Axis:
 
 @dataclass(frozen=True, eq=False)
 class GroupMap:
-    """A two-way marginal of one group: its change by a mechanism, and both regression lines.
+    """A two-way marginal of one group: its change by a protection, and both regression lines.
 
     Parameters
     ----------
-    mechanism, group : str
+    protection, group : str
         Whose release, and whose records.
     x, y : Axis
         The attributes; the lines are of y on x.
@@ -249,7 +247,7 @@ class GroupMap:
         The expected absolute error of the group's cells, for every 100 of its records.
     """
 
-    mechanism: str
+    protection: str
     group: str
     x: Axis
     y: Axis
@@ -260,7 +258,7 @@ class GroupMap:
 
 
 def group_maps(
-    mechanism: Protection,
+    protection: Protection,
     table: CountTable,
     x: str,
     y: str,
@@ -269,11 +267,11 @@ def group_maps(
     mean: FloatArray | None = None,
     errors: CellErrors | None = None,
 ) -> list[GroupMap]:
-    """Return what a mechanism does to a two-way marginal of each group.
+    """Return what a protection does to a two-way marginal of each group.
 
     Parameters
     ----------
-    mechanism, table
+    protection, table
         What protects what.
     x, y : str
         The attributes of the marginal.
@@ -282,9 +280,9 @@ def group_maps(
     mean : array, optional
         The mean of releases; by default the exact expectation.
     errors : CellErrors, optional
-        The errors of the mechanism on the table, if they are known already.
+        The errors of the protection on the table, if they are known already.
     """
-    errors = errors or require_protection(mechanism).errors(table)
+    errors = errors or require_protection(protection).errors(table)
     if not isinstance(groups, Mapping):
         raise InvalidInput(f"Expected groups by name, got {_validate.shown(groups)}.")
     truth = as_array(table.flat)
@@ -299,7 +297,7 @@ def group_maps(
         )
         found.append(
             GroupMap(
-                mechanism.key,
+                protection.key,
                 name,
                 first,
                 second,

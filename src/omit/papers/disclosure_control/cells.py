@@ -301,7 +301,7 @@ def _mapped(
 ) -> list[dict[str, Any]]:
     """Return two-way marginals of income decile and education, a row for each count."""
     mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"], parameters["k"])
-    mean = as_array(mechanism.study(table, rng, parameters["runs"]).mean(axis=0))
+    mean = as_array(mechanism.simulate(table, rng, parameters["runs"]).mean(axis=0))
     return [
         {
             "group": each.group,
@@ -377,7 +377,7 @@ def _classified(
 ) -> dict[str, Any]:
     """Return the accuracy of logistic regression on releases, scored on the original."""
     mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
-    draws = mechanism.study(table, rng, parameters["runs"])
+    draws = mechanism.simulate(table, rng, parameters["runs"])
     scores = [logistic_accuracy(table, draw, "income50k") for draw in draws]
     return {
         "accuracy": float(np.mean(scores)),
@@ -418,7 +418,7 @@ def _matched(
 ) -> dict[str, Any]:
     """Return the share of records that are unique and matched exactly in a release."""
     mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
-    matches = unique_exact_matches(table, mechanism.study(table, rng, parameters["runs"]))
+    matches = unique_exact_matches(table, mechanism.simulate(table, rng, parameters["runs"]))
     unique = float(100 * (table.flat == 1).sum() / table.size)
     return {"matches": float(matches.mean()), "all unique": unique}
 
@@ -453,8 +453,8 @@ def figure_1() -> pd.DataFrame:
         np.array([2, 4, 1, 5, 0, 3, 2, 6]),
     )
     rng = np.random.default_rng(1)
-    suppressed = CellSuppression(3).release(table, rng)[0]
-    swapped = Swapping(("gender",), 0.25).release(table, rng)[0]
+    suppressed = CellSuppression(3).draw(table, rng)[0]
+    swapped = Swapping(("gender",), 0.25).draw(table, rng)[0]
     codes = np.stack(np.unravel_index(np.arange(table.cells), table.shape), axis=1)
     return pd.DataFrame(
         {

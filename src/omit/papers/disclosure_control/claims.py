@@ -177,7 +177,7 @@ def _left_out(found: pd.DataFrame, measure: str) -> str:
 def _group_errors(found: Sequence[GroupMap]) -> dict[str, dict[str, float]]:
     """Return the errors of white and of black men, by mechanism."""
     return {
-        group: {each.mechanism: each.error for each in found if each.group == group}
+        group: {each.protection: each.error for each in found if each.group == group}
         for group in ("white men", "black men")
     }
 
