@@ -72,7 +72,7 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
     "from_rows": (Points.from_rows, [[[1, 2]]], {"bounds": (0, 9), "columns": None, "name": "p"}),
     "dataset": (dataset, ["adult"], {}),
     "Attribute": (Attribute, ["sex", ("F", "M")], {"origin": "declared"}),
-    "place": (SEX.place, ["F"], {}),
+    "place": (SEX.position, ["F"], {}),
     "parse_derivation": (parse_derivation, ["a = b >= 3"], {}),
     "parse_domains": (parse_domains, [["a=b"]], {}),
     "chosen": (chosen, [(SEX, TOWN), ["sex"], "group"], {}),

@@ -161,7 +161,7 @@ def assess(
         within,
     )
     given = [[name] for name in table.names] if margins is None else margins
-    given = [list(_margin(table, each)) for each in _validate.several("margins", given)]
+    given = [list(_margin(table, margin)) for margin in _validate.several("margins", given)]
     universe = table.universe(largest_count)
     protections = default_protections(epsilon, delta, threshold, rate, question.quasi)
     prediction = None
@@ -186,7 +186,7 @@ def assess(
         rows=tuple(rows),
         original=disclosure_of(table, table.flat, threshold, question.identifying),
         intervals=intervals,
-        margins=tuple(tuple(each) for each in given),
+        margins=tuple(tuple(margin) for margin in given),
         quasi_identifiers=question.quasi,
         identifying=question.identifying,
         assumptions=(*_assumptions(table, universe, question), *refusal),
@@ -265,7 +265,7 @@ def _question(
             raise InvalidInput("Expected two attributes for the two-way marginal of these groups.")
         return _Question(quasi, recognised, group, threshold, paper_runs, predict, None, {})
     pair = tuple(
-        table.names[place] for place in chosen(table.attributes, two_way, "two-way attribute")
+        table.names[position] for position in chosen(table.attributes, two_way, "two-way attribute")
     )
     if len(pair) != 2:
         raise InvalidInput(
@@ -280,7 +280,7 @@ def _question(
 def _margin(table: CountTable, names: Sequence[str]) -> tuple[str, ...]:
     """Return a margin by its attributes; that of none is the total."""
     return tuple(
-        table.names[place] for place in chosen(table.attributes, names, "margin's attribute")
+        table.names[position] for position in chosen(table.attributes, names, "margin's attribute")
     )
 
 
@@ -290,10 +290,10 @@ def _named(
     """Return the attributes that are named, or those by default."""
     if names is None:
         return default
-    places = chosen(table.attributes, names, what)
-    if not places:
+    positions = chosen(table.attributes, names, what)
+    if not positions:
         raise InvalidInput(f"Expected at least one {what}.")
-    return tuple(table.names[place] for place in places)
+    return tuple(table.names[position] for position in positions)
 
 
 def _row(

@@ -281,8 +281,14 @@ class Assessment(Result):
                 Field("slope, expected", "slope_in_release", _slope, numeric=True),
             ),
             tuple(
-                (each.protection, each.group, each.error, each.true_line[1], each.line[1])
-                for each in marginals
+                (
+                    marginal.protection,
+                    marginal.group,
+                    marginal.error,
+                    marginal.true_line[1],
+                    marginal.line[1],
+                )
+                for marginal in marginals
             ),
         )
 

@@ -105,20 +105,20 @@ def group_map_figure(maps: Sequence[GroupMap], of: str) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(each.protection for each in maps))
-    groups = list(dict.fromkeys(each.group for each in maps))
+    names = list(dict.fromkeys(marginal.protection for marginal in maps))
+    groups = list(dict.fromkeys(marginal.group for marginal in maps))
     abreast = len(names) <= _ABREAST
     rows, columns = (groups, names) if abreast else (names, groups)
     size = (2.75 * len(names), 3.2 * len(groups)) if abreast else (9.2, 0.6 + 2.1 * len(names))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
-    limit = max(float(np.abs(each.change).max()) for each in maps) or 1.0
-    for each in maps:
-        here = (each.group, each.protection) if abreast else (each.protection, each.group)
-        axes = panels[rows.index(here[0])][columns.index(here[1])]
-        image = _panel(axes, each, limit)
+    limit = max(float(np.abs(marginal.change).max()) for marginal in maps) or 1.0
+    for marginal in maps:
+        group, name = groups.index(marginal.group), names.index(marginal.protection)
+        axes = panels[group][name] if abreast else panels[name][group]
+        image = _panel(axes, marginal, limit)
         separator = "\n" if abreast else ", "
-        title = f"{each.protection}{separator}{each.group}\nerror {each.error:.1f} %"
+        title = f"{marginal.protection}{separator}{marginal.group}\nerror {marginal.error:.1f} %"
         title = title if abreast else title.replace("\n", ", ")
         axes.set_title(title, fontsize=9, parse_math=False)
     x, y = maps[0].x, maps[0].y
@@ -140,12 +140,12 @@ def group_map_figure(maps: Sequence[GroupMap], of: str) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, found: GroupMap, limit: float) -> Any:
+def _panel(axes: Axes, marginal: GroupMap, limit: float) -> Any:
     """Draw one map with both lines; return the image."""
-    left, right = _ends(found.x)
-    bottom, top = _ends(found.y)
+    left, right = _ends(marginal.x)
+    bottom, top = _ends(marginal.y)
     image = axes.imshow(
-        found.change.T,
+        marginal.change.T,
         origin="lower",
         aspect="auto",
         cmap="RdBu",
@@ -154,21 +154,21 @@ def _panel(axes: Axes, found: GroupMap, limit: float) -> Any:
         extent=(left, right, bottom, top),
     )
     # Signs, which the colours do not show in grey.
-    for first, second in zip(*np.nonzero(np.abs(found.change) > limit / 6), strict=True):
-        change = found.change[first, second]
+    for first, second in zip(*np.nonzero(np.abs(marginal.change) > limit / 6), strict=True):
+        change = marginal.change[first, second]
         axes.text(
-            found.x.numbers[first],
-            found.y.numbers[second],
+            marginal.x.numbers[first],
+            marginal.y.numbers[second],
             "+" if change > 0 else "−",
             ha="center",
             va="center",
             fontsize=8,
             color="white" if abs(change) > limit / 2 else "black",
         )
-    x = np.array([found.x.numbers[0], found.x.numbers[-1]])
+    x = np.array([marginal.x.numbers[0], marginal.x.numbers[-1]])
     for (intercept, slope), style, label in (
-        (found.true_line, "k-", "data"),
-        (found.line, "k--", "release"),
+        (marginal.true_line, "k-", "data"),
+        (marginal.line, "k--", "release"),
     ):
         axes.plot(x, intercept + slope * x, style, lw=1.6, label=label)
     axes.set_xlim(left, right)
@@ -183,15 +183,15 @@ def _ends(axis: Axis) -> tuple[float, float]:
 
 
 def _long(axis: Axis) -> bool:
-    return len(axis.numbers) > 2 and max(len(each) for each in axis.categories) > 3
+    return len(axis.numbers) > 2 and max(len(label) for label in axis.categories) > 3
 
 
 def _ticks(set_ticks: Callable[..., Any], axis: Axis, rotation: float = 0) -> None:
     """Label some of the categories, shortened if they are long."""
     step = -(-len(axis.numbers) // _MOST_TICKS)
     labels = [
-        each if len(each) <= _LONGEST_LABEL else f"{each[: _LONGEST_LABEL - 1]}…"
-        for each in axis.categories
+        label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+        for label in axis.categories
     ]
     style = {"fontsize": 8, "rotation": rotation, "parse_math": False}
     set_ticks(list(axis.numbers[::step]), labels[::step], **style)

@@ -116,10 +116,10 @@ def group_errors(
     import pandas as pd
 
     _validate.instance("table", table, CountTable, "made by tabulate")
-    (place,) = chosen(table.attributes, [attribute], "group")
+    (position,) = chosen(table.attributes, [attribute], "group")
     errors = errors or require_protection(protection).errors(table)
     rows = []
-    for category in table.attributes[place].categories:
+    for category in table.attributes[position].categories:
         try:
             cells = table.group(attribute, category)
         except InvalidInput:
@@ -196,15 +196,15 @@ def disclosure_of(
 def mean_disclosure(shown: Sequence[Disclosure]) -> Disclosure:
     """Return what several releases show in the mean."""
     shown = [
-        _validate.instance("every release", each, Disclosure)
-        for each in _validate.several("releases", shown)
+        _validate.instance("every release", release, Disclosure)
+        for release in _validate.several("releases", shown)
     ]
     if not shown:
         raise InvalidInput("Expected at least one release.")
     return Disclosure(
-        float(np.mean([each.k_anonymity for each in shown])),
-        float(np.mean([each.unique for each in shown])),
-        float(np.mean([each.small for each in shown])),
+        float(np.mean([release.k_anonymity for release in shown])),
+        float(np.mean([release.unique for release in shown])),
+        float(np.mean([release.small for release in shown])),
     )
 
 

@@ -79,8 +79,8 @@ def suppressed_intervals(
     >>> from omit.disclosure.table import Attribute
     >>> sex, town = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B"))
     >>> table = CountTable((sex, town), np.array([2, 9, 8, 7]))
-    >>> found = suppressed_intervals(table, CellSuppression(6), [["sex"]])
-    >>> found[["count", "low", "high", "recovered"]].values.tolist()
+    >>> intervals = suppressed_intervals(table, CellSuppression(6), [["sex"]])
+    >>> intervals[["count", "low", "high", "recovered"]].values.tolist()
     [[2, 2, 2, True]]
     """
     import pandas as pd
@@ -98,7 +98,7 @@ def suppressed_intervals(
     if use_threshold:
         low, high = float(suppression.zeros_kept), float(suppression.threshold - 1)
     extremes = _extremes(_equations(table, hidden, margins), counts, low, high)
-    found = pd.DataFrame(
+    intervals = pd.DataFrame(
         {
             "cell": hidden,
             "count": counts,
@@ -108,7 +108,7 @@ def suppressed_intervals(
             "undecided": (extremes.smallest == extremes.largest) & (extremes.low < extremes.high),
         }
     )
-    return found if np.isinf(extremes.high).any() else found.astype({"high": np.int64})
+    return intervals if np.isinf(extremes.high).any() else intervals.astype({"high": np.int64})
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +138,10 @@ class _Extremes:
             self.low[cells], self.high[cells], self.smallest[cells], self.largest[cells]
         )
 
-    def put(self, cells: IntArray, found: _Extremes) -> None:
-        """Remember what was found about some of the cells."""
-        self.low[cells], self.high[cells] = found.low, found.high
-        self.smallest[cells], self.largest[cells] = found.smallest, found.largest
+    def put(self, cells: IntArray, known: _Extremes) -> None:
+        """Remember what is known about some of the cells."""
+        self.low[cells], self.high[cells] = known.low, known.high
+        self.smallest[cells], self.largest[cells] = known.smallest, known.largest
 
 
 def _extremes(equations: csr_matrix, counts: IntArray, low: float, high: float) -> _Extremes:
@@ -323,11 +323,11 @@ def _equations(table: CountTable, hidden: IntArray, margins: Sequence[Sequence[s
     codes = np.unravel_index(hidden, table.shape)
     rows, columns, first = [], [], 0
     for names in margins:
-        places = chosen(table.attributes, names, "margin's attribute")
-        sizes = [table.shape[place] for place in places]
+        positions = chosen(table.attributes, names, "margin's attribute")
+        sizes = [table.shape[position] for position in positions]
         which = np.zeros(len(hidden), dtype=np.int64)
-        if places:
-            which = np.ravel_multi_index(tuple(codes[place] for place in places), sizes)
+        if positions:
+            which = np.ravel_multi_index(tuple(codes[position] for position in positions), sizes)
         different, of_cell = np.unique(which, return_inverse=True)
         rows.append(first + of_cell.reshape(-1))
         columns.append(np.arange(len(hidden)))

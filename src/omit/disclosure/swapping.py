@@ -115,7 +115,7 @@ class Swapping(Protection):
         _validate.instance("table", table, CountTable, "made by tabulate")
         matrix, positions, profiles = _profiles(table, self.quasi_identifiers)
         quasi_places = chosen(table.attributes, self.quasi_identifiers, "quasi-identifier")
-        sizes = [n for place, n in enumerate(table.shape) if place not in quasi_places]
+        sizes = [n for position, n in enumerate(table.shape) if position not in quasi_places]
         sums = level_sums(matrix, sizes)
         rows, quasi = np.nonzero(matrix)
         if len(rows) * sums[0].size > _MOST_NUMBERS:
@@ -294,13 +294,13 @@ def _profiles(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return counts and flat positions as profiles x quasi-identifiers, and the profiles' codes."""
     quasi = chosen(table.attributes, quasi_identifiers, "quasi-identifier")
-    rest = [place for place in range(len(table.shape)) if place not in quasi]
+    rest = [position for position in range(len(table.shape)) if position not in quasi]
     order = [*rest, *quasi]
-    width = math.prod(table.shape[place] for place in quasi)
+    width = math.prod(table.shape[position] for position in quasi)
     counts = np.transpose(table.counts, order).reshape(-1, width)
     flat = np.arange(table.cells).reshape(table.shape)
     positions = np.transpose(flat, order).reshape(-1, width)
-    sizes = [table.shape[place] for place in rest] or [1]
+    sizes = [table.shape[position] for position in rest] or [1]
     profiles = np.stack(np.unravel_index(np.arange(len(counts)), sizes), axis=1)
     return counts, positions, profiles.astype(np.int64) if rest else profiles[:, :0].astype(int)
 
@@ -336,7 +336,7 @@ def _first(
 ) -> FloatArray:
     """Return the law of a fixed donor: the first of the nearest records in the order of cells."""
     chances = np.zeros((len(rows), matrix.shape[1]))
-    for place, (row, own) in enumerate(zip(rows, quasi, strict=True)):
+    for position, (row, own) in enumerate(zip(rows, quasi, strict=True)):
         available = matrix.copy()
         if donor == "another record":
             available[row, own] -= 1
@@ -346,7 +346,7 @@ def _first(
         mismatch = np.where(available.sum(axis=1) > 0, mismatch, profiles.shape[1] + 1)
         near = mismatch == mismatch.min()
         candidates = np.where((available > 0) & near[:, None], positions, positions.max() + 1)
-        chances[place, np.unravel_index(candidates.argmin(), candidates.shape)[1]] = 1.0
+        chances[position, np.unravel_index(candidates.argmin(), candidates.shape)[1]] = 1.0
     return chances
 
 

@@ -79,14 +79,13 @@ def swapping_guarantee(
     swapping: SwapRule, universe: Universe, neighbours: Relation, epsilon: float
 ) -> Guarantee | NoGuarantee:
     """Return what swapping promises in a universe."""
-    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
-    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
+    combinations = _combinations(swapping, universe)
     kept = kept_attributes(swapping.quasi_identifiers, universe)
     only_table = universe.largest_count * universe.cells == universe.records
     if only_table or (combinations < 2 and not (neighbours == REPLACE and kept)):
         return Guarantee(0.0, 0.0, neighbours)  # there are no neighbours
     if neighbours == REPLACE and kept:
-        names = ", ".join(each.name for each in kept)
+        names = ", ".join(attribute.name for attribute in kept)
         unchanged = "is released as it is" if len(kept) == 1 else "are released as they are"
         return NoTableGuarantee.whatever_epsilon(
             f"{names} {unchanged}.", _moved_record(universe, kept[0])
@@ -121,13 +120,19 @@ def swapping_guarantee(
     )
 
 
+def _combinations(swapping: SwapRule, universe: Universe) -> int:
+    """Return how many combinations of quasi-identifiers there are."""
+    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
+    return math.prod(len(universe.attributes[position]) for position in quasi)
+
+
 def kept_attributes(quasi_identifiers: Sequence[str], universe: Universe) -> list[Attribute]:
     """Return the attributes that are released as they are and can differ."""
     quasi = chosen(universe.attributes, quasi_identifiers, "quasi-identifier")
     return [
         attribute
-        for place, attribute in enumerate(universe.attributes)
-        if place not in quasi and len(attribute) > 1
+        for position, attribute in enumerate(universe.attributes)
+        if position not in quasi and len(attribute) > 1
     ]
 
 
@@ -167,8 +172,7 @@ def lower_bound_delta(swapping: SwapRule, universe: Universe) -> LeastDelta | No
     """
     _validate.instance("swapping", swapping, SwapRule)  # type: ignore[type-abstract]
     _validate.instance("universe", universe, Universe)
-    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
-    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
+    combinations = _combinations(swapping, universe)
     m, rate = universe.records, swapping.rate
     alike = m - 1 if combinations > 2 else m
     if combinations < 2 or universe.largest_count < alike:
@@ -197,9 +201,9 @@ def exact_swapping_delta(
     epsilon = _validate.epsilon(epsilon)
     if universe.records > MOST_RECORDS:
         return None
-    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
-    combinations = math.prod(len(universe.attributes[place]) for place in quasi)
-    rest = [len(each) for place, each in enumerate(universe.attributes) if place not in quasi]
+    combinations = _combinations(swapping, universe)
+    names = swapping.quasi_identifiers
+    rest = [len(attribute) for attribute in universe.attributes if attribute.name not in names]
     m = universe.records
     if combinations < 2:
         return ExactDelta.of_delta(epsilon, 0.0)
@@ -226,8 +230,8 @@ def exact_swapping_delta(
                     None
                     if universe.largest_count < m
                     else SwapWitness(
-                        tuple("abcdef"[each] for each in first),
-                        tuple("abcdef"[each] for each in second),
+                        tuple("abcdef"[label] for label in first),
+                        tuple("abcdef"[label] for label in second),
                         tuple(map(tuple, matrix.tolist())),
                         "disagreements are the numbers of other attributes that differ.",
                     )
@@ -266,10 +270,10 @@ def disagreement_patterns(
         }
         known = {
             min(
-                tuple(each[records * row + column] for row in order for column in order)
+                tuple(pattern[records * row + column] for row in order for column in order)
                 for order in orders
             )
-            for each in added
+            for pattern in added
         }
         if len(known) > most:
             return None

@@ -74,7 +74,7 @@ class Attribute:
     def __len__(self) -> int:
         return len(self.categories)
 
-    def place(self, category: str) -> int:
+    def position(self, category: str) -> int:
         """Return the position of a category.
 
         Raises
@@ -104,8 +104,8 @@ def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> 
     (1,)
     """
     known = [
-        _validate.instance("every attribute", each, Attribute).name
-        for each in _validate.several("attributes", attributes)
+        _validate.instance("every attribute", attribute, Attribute).name
+        for attribute in _validate.several("attributes", attributes)
     ]
     names = _validate.several(f"names, each of a {what}", names)
     for name in names:
@@ -161,25 +161,27 @@ class Universe:
     @property
     def cells(self) -> int:
         """The number of cells."""
-        return math.prod(len(each) for each in self.attributes)
+        return math.prod(len(attribute) for attribute in self.attributes)
 
 
 def as_attributes(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     """Return the attributes of a table as a tuple, or refuse what are none."""
     several = _validate.several("attributes", attributes)
-    return tuple(_validate.instance("every attribute", each, Attribute) for each in several)
+    return tuple(
+        _validate.instance("every attribute", attribute, Attribute) for attribute in several
+    )
 
 
 def require_holdable(attributes: Sequence[Attribute]) -> None:
     """Refuse attributes whose table is too large to hold, and say how large it would be."""
     if not attributes:
         raise InvalidInput("Expected at least one attribute.")
-    names = [each.name for each in attributes]
+    names = [attribute.name for attribute in attributes]
     if len(set(names)) < len(names):
         raise InvalidInput(f"Expected distinct attributes, got {', '.join(names)}.")
-    cells = math.prod(len(each) for each in attributes)
+    cells = math.prod(len(attribute) for attribute in attributes)
     if cells > LARGEST_TABLE:
-        sizes = " x ".join(f"{len(each):,}" for each in attributes)
+        sizes = " x ".join(f"{len(attribute):,}" for attribute in attributes)
         raise InvalidInput(
             f"The table of {', '.join(names)} has {sizes} = {cells:,} cells, and up to "
             f"{LARGEST_TABLE:,} can be held; use fewer attributes, or bins."
@@ -239,7 +241,7 @@ class CountTable:
         object.__setattr__(self, "counts", counts)
 
     def __repr__(self) -> str:
-        names = " x ".join(each.name for each in self.attributes)
+        names = " x ".join(attribute.name for attribute in self.attributes)
         empty = int((self.counts == 0).sum())
         return (
             f"CountTable({names}: {self.size:,} records in {self.cells:,} cells, "
@@ -249,7 +251,7 @@ class CountTable:
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of categories of every attribute."""
-        return tuple(len(each) for each in self.attributes)
+        return tuple(len(attribute) for attribute in self.attributes)
 
     @property
     def size(self) -> int:
@@ -269,12 +271,14 @@ class CountTable:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the attributes."""
-        return tuple(each.name for each in self.attributes)
+        return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What has to be said with every result."""
-        observed = [each.name for each in self.attributes if each.origin == "from-data"]
+        observed = [
+            attribute.name for attribute in self.attributes if attribute.origin == "from-data"
+        ]
         said = []
         if self.left_out:
             said.append(
@@ -309,10 +313,10 @@ class CountTable:
     def marginal(self, names: Sequence[str]) -> IntArray:
         """Return the counts over some of the attributes only, in the order given."""
         kept = chosen(self.attributes, names, "margin's attribute")
-        dropped = tuple(place for place in range(len(self.shape)) if place not in kept)
+        dropped = tuple(position for position in range(len(self.shape)) if position not in kept)
         summed = self.counts.sum(axis=dropped)
         order = sorted(kept)
-        return np.transpose(summed, [order.index(place) for place in kept])
+        return np.transpose(summed, [order.index(position) for position in kept])
 
     def records(self) -> IntArray:
         """Return one row of category positions for every record, in the order of the cells."""
@@ -328,9 +332,9 @@ class CountTable:
         InvalidInput
             If there is no such group, or it is empty: nothing can be said about its error.
         """
-        (place,) = chosen(self.attributes, [name], "group's attribute")
-        index = self.attributes[place].place(category)
-        positions = np.arange(self.cells).reshape(self.shape).take(index, axis=place).reshape(-1)
+        (position,) = chosen(self.attributes, [name], "group's attribute")
+        index = self.attributes[position].position(category)
+        positions = np.arange(self.cells).reshape(self.shape).take(index, axis=position).reshape(-1)
         if self.flat[positions].sum() == 0:
             raise InvalidInput(f"The group {name} = {category} is empty: it has no records.")
         return positions

@@ -123,7 +123,7 @@ def parse_derivation(text: str) -> Derivation:
         return Derivation(name, column, comparison, _number(text, number))
     assert bins is not None
     column, *numbers = bins.groups()
-    lower, upper, count = (_number(text, each) for each in numbers)
+    lower, upper, count = (_number(text, number) for number in numbers)
     number_of_bins = _validate.positive_integer(
         "the number of bins",
         count,  # type: ignore[arg-type]  # a fraction is refused there
@@ -184,7 +184,7 @@ def whole_number_categories(name: str, bounds: tuple[float, float]) -> tuple[str
             f"categories; derive bins, such as '{name}5 = bins({name}, {bounds[0]:g}, "
             f"{bounds[1]:g}, 5)'."
         )
-    return tuple(str(each) for each in range(first, last + 1))
+    return tuple(str(number) for number in range(first, last + 1))
 
 
 def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
@@ -203,7 +203,7 @@ def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
         )
     if listed.strip() == "from-data":
         return name.strip(), "from-data"
-    return name.strip(), [each.strip() for each in listed.split(",")]
+    return name.strip(), [category.strip() for category in listed.split(",")]
 
 
 def parse_domains(lines: Sequence[str]) -> dict[str, Sequence[str] | str]:
@@ -272,15 +272,15 @@ def tabulate(
             f"Expected domains to be categories by column, got {_validate.shown(domains)}."
         )
     derivations: dict[str, Derivation] = {}
-    for each in map(parse_derivation, _strings("derive", derive)):
-        if each.name in derivations:
-            raise InvalidInput(f"Expected one derivation of {each.name!r}, got two.")
-        derivations[each.name] = each
+    for derivation in map(parse_derivation, _strings("derive", derive)):
+        if derivation.name in derivations:
+            raise InvalidInput(f"Expected one derivation of {derivation.name!r}, got two.")
+        derivations[derivation.name] = derivation
     if not attributes:
         raise InvalidInput("Expected at least one attribute.")
     known = DATASETS[source] if is_registered(source, table) else None
     absent = (*missing_values, *(known.missing if known else ()))
-    needed = {derivations[each].column if each in derivations else each for each in attributes}
+    needed = {derivations[name].column if name in derivations else name for name in attributes}
     with _opened(source, table, needed) as opened:
         return _tabulate(opened, attributes, derivations, domains or {}, missing, absent, known)
 
@@ -288,7 +288,7 @@ def tabulate(
 def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
     """Return several texts, some of which may be empty."""
     several = _validate.several(f"texts as {name}", values)
-    return tuple(_validate.instance(f"every text of {name}", each, str) for each in several)
+    return tuple(_validate.instance(f"every text of {name}", value, str) for value in several)
 
 
 def _opened(
@@ -327,7 +327,7 @@ def _tabulate(
         for name in names
     ]
     if None not in declared:
-        require_holdable([each for each in declared if each is not None])
+        require_holdable([attribute for attribute in declared if attribute is not None])
     combinations, counts = _counted(opened, names, derivations, absent)
     kept = np.ones(len(counts), dtype=bool)
     resolved, codes = [], []
@@ -339,12 +339,14 @@ def _tabulate(
         codes.append(_codes(attribute, values, counts, missing == "category"))
         kept &= codes[-1] >= 0
     require_holdable(resolved)
-    filled = np.zeros([len(each) for each in resolved], dtype=np.int64)
+    filled = np.zeros([len(attribute) for attribute in resolved], dtype=np.int64)
     np.add.at(filled, tuple(code[kept] for code in codes), counts[kept])
     label = known.name if known else opened.label
     remarks: tuple[str, ...] = ()
-    if missing == "category" and any(MISSING in each.categories for each in resolved):
-        which = ", ".join(each.name for each in resolved if MISSING in each.categories)
+    if missing == "category" and any(MISSING in attribute.categories for attribute in resolved):
+        which = ", ".join(
+            attribute.name for attribute in resolved if MISSING in attribute.categories
+        )
         remarks = (
             f"Records without a value are in a category of their own, for {which}; that these are "
             "the attributes with missing values was seen in the data.",
@@ -441,14 +443,14 @@ def _codes(
     """Return the positions of values in the domain, -1 for a missing value."""
     places = {category: place for place, category in enumerate(attribute.categories)}
     none = places[MISSING] if missing_is_category and MISSING in places else -1
-    found = {None: none}
+    known = {None: none}
     unknown: dict[str, int] = {}
     for value in set(values.tolist()) - {None}:
         place = places.get(value, places.get(_plain(value)))
         if place is None:
             unknown[value] = int(counts[values == value].sum())
         else:
-            found[value] = place
+            known[value] = place
     if unknown:
         first = min(unknown)
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
@@ -457,4 +459,4 @@ def _codes(
             f"({show_records(unknown[first])}){more}, which is not among its "
             f"{len(attribute):,} declared categories; declare it, or name it as a missing value."
         )
-    return np.array([found[value] for value in values.tolist()], dtype=np.int64)
+    return np.array([known[value] for value in values.tolist()], dtype=np.int64)

@@ -48,12 +48,12 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
     """
     regression = import_extra("sklearn.linear_model", "learn", "Classification")
     _validate.instance("table", table, CountTable, "made by tabulate")
-    (place,) = chosen(table.attributes, [target], "target")
-    if len(table.attributes[place]) != 2:
+    (position,) = chosen(table.attributes, [target], "target")
+    if len(table.attributes[position]) != 2:
         raise InvalidInput(f"Expected the target {target!r} to have two categories.")
     if len(table.attributes) < 2:
         raise InvalidInput("Expected an attribute to predict the target from.")
-    features, labels = _design(table, place)
+    features, labels = _design(table, position)
     weights = np.maximum(0.0, cell_values(table, released))
     used = weights > 0
     truth = as_array(table.flat)
@@ -72,9 +72,9 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
 def _design(table: CountTable, target: int) -> tuple[FloatArray, IntArray]:
     codes = np.stack(np.unravel_index(np.arange(table.cells), table.shape), axis=1)
     columns = [
-        (codes[:, place] == category).astype(float)
-        for place, size in enumerate(table.shape)
-        if place != target
+        (codes[:, position] == category).astype(float)
+        for position, size in enumerate(table.shape)
+        if position != target
         for category in range(1, size)
     ]
     return as_array(np.stack(columns, axis=1)), codes[:, target].astype(np.int64)
@@ -98,19 +98,21 @@ def two_way(
         raise InvalidInput(
             f"Expected a group as categories by attribute, got {_validate.shown(where)}."
         )
-    places = chosen(table.attributes, [rows, columns, *where], "attribute")
+    positions = chosen(table.attributes, [rows, columns, *where], "attribute")
     cube = cell_values(table, counts).reshape(table.shape)
     original = table.counts
     for name, category in where.items():
-        (place,) = chosen(table.attributes, [name], "group's attribute")
-        index = [table.attributes[place].place(category)]
-        cube, original = cube.take(index, axis=place), original.take(index, axis=place)
+        (position,) = chosen(table.attributes, [name], "group's attribute")
+        index = [table.attributes[position].position(category)]
+        cube, original = cube.take(index, axis=position), original.take(index, axis=position)
     if original.sum() == 0:
         named = ", ".join(f"{name} = {category}" for name, category in where.items())
         raise InvalidInput(f"The group {named} is empty: it has no records.")
-    dropped = tuple(place for place in range(len(table.shape)) if place not in places[:2])
+    dropped = tuple(
+        position for position in range(len(table.shape)) if position not in positions[:2]
+    )
     summed = cube.sum(axis=dropped)
-    return as_array(summed if places[0] < places[1] else summed.T)
+    return as_array(summed if positions[0] < positions[1] else summed.T)
 
 
 def regression_line(
@@ -288,14 +290,15 @@ def group_maps(
     truth = as_array(table.flat)
     mean = truth + errors.bias if mean is None else cell_values(table, mean)
     first, second = (
-        axis_of(table.attributes[place]) for place in chosen(table.attributes, [x, y], "attribute")
+        axis_of(table.attributes[position])
+        for position in chosen(table.attributes, [x, y], "attribute")
     )
-    found = []
+    maps = []
     for name, where in groups.items():
         true, released, absolute = (
             two_way(table, counts, x, y, where) for counts in (truth, mean, errors.absolute)
         )
-        found.append(
+        maps.append(
             GroupMap(
                 protection.key,
                 name,
@@ -307,7 +310,7 @@ def group_maps(
                 float(100 * absolute.sum() / true.sum()),
             )
         )
-    return found
+    return maps
 
 
 def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[str, dict[str, str]]:
@@ -321,10 +324,10 @@ def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[st
     """
     _validate.instance("table", table, CountTable, "made by tabulate")
     count = _validate.positive_integer("count", count)
-    (place,) = chosen(table.attributes, [attribute], "group")
+    (position,) = chosen(table.attributes, [attribute], "group")
     sizes = table.marginal([attribute])
     order = np.argsort(-sizes, kind="stable")[:count]
-    names = [table.attributes[place].categories[each] for each in order if sizes[each] > 0]
+    names = [table.attributes[position].categories[each] for each in order if sizes[each] > 0]
     return {f"{attribute} = {name}": {attribute: name} for name in names}
 
 

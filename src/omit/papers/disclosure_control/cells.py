@@ -76,9 +76,9 @@ def merged_missing(table: CountTable, name: str, category: str) -> CountTable:
         return table
     counts = table.counts.copy()
     counts = np.moveaxis(counts, place, 0)
-    counts[attribute.place(category)] += counts[attribute.place(MISSING)]
+    counts[attribute.position(category)] += counts[attribute.position(MISSING)]
     kept = [each for each in attribute.categories if each != MISSING]
-    counts = counts[[attribute.place(each) for each in kept]]
+    counts = counts[[attribute.position(each) for each in kept]]
     attributes = list(table.attributes)
     attributes[place] = Attribute(name, tuple(kept), attribute.origin)
     return CountTable(
