@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -374,3 +375,19 @@ def test_bad_questions_about_a_table_are_refused() -> None:
             assess(table, 1.0, **options)
     with pytest.raises(InvalidInput, match="above 0"):
         assess(table, 0.0)
+
+
+def test_an_assessment_has_all_forms_of_a_result(tmp_path: Path) -> None:
+    found = assess(row(15, 12, 13), 1.0)
+    frame = found.to_frame()
+    assert frame["absolute_error"].tolist() == [each.measures.absolute for each in found.rows]
+    assert frame["delta_at_least"].dtype == float
+    assert frame["epsilon"].isna().sum() == 4, "four protections have no guarantee at any epsilon"
+    for form in (found.summary(), found._repr_html_()):
+        assert "geometric histogram" in form
+        assert found.verdict.split(":")[0] in form
+        assert "curator" in form
+    assert found.to_latex(["protection", "delta"]).count(r"\\") == 1 + len(found.rows)
+    page = found.write_report(tmp_path / "page.html").read_text(encoding="utf-8")
+    for bound in found.bounds().rows:
+        assert bound[1] in page
