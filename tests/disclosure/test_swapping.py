@@ -196,6 +196,12 @@ def test_the_exact_delta_is_that_of_all_data_sets_and_all_answers(
     assert exact.delta >= listed - 1e-15
 
 
+def test_the_relation_of_swapping_is_known_by_its_name() -> None:
+    mechanism, universe = Swapping(("race",)), Universe((RACE, TOWN), 3)
+    named = mechanism.guarantee(universe, "change-quasi-identifiers")
+    assert named == mechanism.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
+
+
 def test_theorem_three_fails_for_a_small_probability_of_keeping() -> None:
     mechanism = RandomisedSwapping(("race",), rate=1.0, epsilon=0.1)
     answer = mechanism.guarantee(Universe((RACE, TOWN), 3), CHANGE_QUASI_IDENTIFIERS)

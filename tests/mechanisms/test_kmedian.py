@@ -243,7 +243,7 @@ def test_a_grid_includes_both_bounds() -> None:
         ({"candidates": 2.5}, "number of grid values"),
         ({"candidates": "grid"}, "number of grid values"),
         ({"k": 0}, "k=0"),
-        ({"weights": "mine"}, "'gupta' or 'monotone'"),
+        ({"weights": "mine"}, "one of: gupta, monotone"),
     ],
 )
 def test_settings_without_meaning_are_refused(settings: dict[str, object], message: str) -> None:

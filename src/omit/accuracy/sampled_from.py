@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from omit import _validate
 from omit.accuracy.expected import without_noise
 from omit.data.column import Column
 from omit.data.points import Points
@@ -50,6 +51,7 @@ def guarantee_on_sample(
     Guarantee(epsilon=5.15229793824..., delta=0.0, neighbours='replace')
     """
     require_guarantee(target)
+    population = _validate.positive_integer("population", population)
     if population < records:
         raise InvalidInput(
             f"Expected a sample of {records:,} records to come from a population of at least as "

@@ -155,7 +155,9 @@ class Swapping(Protection):
         them, and else an upper bound; beyond that, a lower bound is proved for every epsilon.
         """
         _validate.instance("universe", universe, Universe)
-        asked = relation(neighbours)
+        # A relation of this room only, so that its name is known here only.
+        swapped = isinstance(neighbours, str) and neighbours == CHANGE_QUASI_IDENTIFIERS
+        asked = CHANGE_QUASI_IDENTIFIERS if swapped else relation(neighbours)
         if asked not in (REPLACE, CHANGE_QUASI_IDENTIFIERS):
             raise WrongNeighbours(
                 f"Swapping is described under {REPLACE} or {CHANGE_QUASI_IDENTIFIERS}, not under "

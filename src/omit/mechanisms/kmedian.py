@@ -117,10 +117,8 @@ class PrivateKMedian(Clustering):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _validate.positive_integer("k", self.k))
-        if self.weights not in get_args(Weights):
-            raise InvalidInput(f"Expected weights={self.weights!r} to be 'gupta' or 'monotone'.")
-        if self.final not in get_args(Final):
-            raise InvalidInput(f"Expected final={self.final!r} to be 'own' or 'next'.")
+        _validate.one_of("weights", self.weights, get_args(Weights))
+        _validate.one_of("final", self.final, get_args(Final))
         if self.swaps is not None:
             object.__setattr__(self, "swaps", _validate.positive_integer("swaps", self.swaps))
         if isinstance(self.candidates, int | np.integer):

@@ -188,6 +188,7 @@ def distance_to_sensitivity(column: Column, statistic: Statistic, above: float) 
     >>> [distance_to_sensitivity(ages, "median", above) for above in (5, 10, 39, 100)]
     [0.0, 1.0, 2.0, inf]
     """
+    above = _validate.finite("above", above)
     lower, upper = _bounds(column)
     share = _share(statistic)
     if share is None:
