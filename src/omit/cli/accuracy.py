@@ -11,9 +11,8 @@ import typer
 from omit.cli import clustering as options
 from omit.cli.choosing import Chosen
 from omit.cli.comparisons import as_json, known_truth, show, write_report
+from omit.cli.emit import print_json, progress_bar
 from omit.cli.options import PUBLISHED_RUNS, Json, runs_asked_for
-from omit.cli.printing import print_json
-from omit.cli.progress import progress_bar
 from omit.report.files import require_writable
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from omit.cli import clustering as options
-from omit.cli.bounds import pair_of_numbers
 from omit.cli.clustering import CLUSTERINGS, clustering, read_points
-from omit.cli.options import ColumnName, Source, TableName
+from omit.cli.options import ColumnName, Source, TableName, pair_of_numbers
 from omit.mechanisms.names import chosen_relation, integrable_mechanisms
 
 if TYPE_CHECKING:

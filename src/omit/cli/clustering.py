@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.bounds import pairs_of_numbers
+from omit.cli.options import pairs_of_numbers
 
 if TYPE_CHECKING:
     from omit.data.points import Points

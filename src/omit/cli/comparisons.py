@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from omit.cli.printing import print_table
-from omit.cli.progress import progress_bar
+from omit.cli.emit import print_table, progress_bar
 from omit.report.files import write_whole
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from omit.cli.emit import emit
+from omit.cli.emit import emit, progress_bar
 from omit.cli.options import Json, Source, TableName
-from omit.cli.progress import progress_bar
 from omit.report.files import require_writable
 
 

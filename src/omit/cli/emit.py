@@ -1,20 +1,48 @@
-"""What a command says at its end: a result for people, or one object for programs."""
+"""What a command says: its result, its progress, its complaints.
+
+A result goes to the output, for people or as the envelope that all commands share for programs;
+progress and complaints go to the error stream, so that answers can be redirected. All of it is
+written whatever the stream can show, however narrow the screen, whatever was typed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+import json as json_format
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omit.cli.printing import print_json, print_table
+import typer
 
 if TYPE_CHECKING:
-    import typer
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+    from rich.table import Table
 
     from omit.report.result import Result
+    from omit.study.run import Progress as StudyProgress
 
 # How an answer is shown, not what is asked.
 _PRESENTATION = frozenset({"json", "no_figure", "no_report", "output", "report", "where"})
+_IN_LETTERS = {
+    "ε": "epsilon",
+    "δ": "delta",
+    "σ": "sigma",
+    "α": "alpha",
+    "√": "sqrt",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+/-",
+    "−": "-",
+    "×": "x",
+    "\u00a0": " ",
+}
+_LONGEST_WORD = 300
 
 
 def emit(context: typer.Context, result: Result, *, json: bool) -> None:
@@ -53,3 +81,134 @@ def parameters(options: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if name not in _PRESENTATION
     }
+
+
+def print_json(content: Any) -> None:
+    """Print one object on one line; what is infinite is null, because JSON has no word for it."""
+    from omit.report.result import plain
+
+    typer.echo(json_format.dumps(plain(content), allow_nan=False))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table whose numbers keep all digits: a long line is better than a cut one."""
+    narrow = console.width
+    console.width = max(narrow, console.measure(table, options=_unbounded(console)).maximum)
+    console.print(table)
+    console.width = narrow
+
+
+def _unbounded(console: Console) -> Any:
+    return console.options.update(width=10_000)
+
+
+def one_line(sentence: str) -> str:
+    r"""Return a sentence on one line that can be read, whatever names and numbers it repeats.
+
+    Examples
+    --------
+    >>> one_line("Cannot read a\nb.csv: no such file.")
+    'Cannot read a\\nb.csv: no such file.'
+    >>> one_line("Expected " + "9" * 5000 + " to be less.")
+    'Expected 9999999999999999999999999999999999999999... (5000 characters) to be less.'
+    """
+    shown = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in sentence
+    )
+    return re.sub(rf"\S{{{_LONGEST_WORD},}}", _cut, shown)
+
+
+def _cut(word: re.Match[str]) -> str:
+    whole = word[0].rstrip(";:,.")
+    return f"{whole[:40]}... ({len(whole)} characters){word[0][len(whole) :]}"
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence on the error stream, if anything can be printed there."""
+    with suppress(OSError):
+        typer.echo(one_line(sentence), err=True)
+
+
+def speak_any_encoding() -> None:
+    """Let both streams write symbols that their encoding lacks in letters, or escaped."""
+    codecs.register_error("omit-in-letters", _in_letters)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # a stream that is closed, or none of text
+            stream.reconfigure(errors="omit-in-letters")  # type: ignore[union-attr]  # TextIOWrapper
+
+
+def _in_letters(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = (
+        _IN_LETTERS.get(letter, letter.encode("unicode_escape").decode())
+        for letter in error.object[error.start : error.end]
+    )
+    return "".join(letters), error.end
+
+
+def give_up_output() -> None:
+    """Turn the output away from where it could not be written, so that nobody tries again."""
+    with suppress(OSError, AttributeError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def progress_bar(name: str, total: int | None, shown: bool = True) -> Iterator[Callable[..., None]]:
+    """Show a progress bar while the block runs; the function given advances it."""
+    from rich.progress import TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    with _progress(columns, shown) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda steps=1: bar.advance(task, steps)
+
+
+@contextmanager
+def study_progress(name: str, shown: bool = True) -> Iterator[Callable[[StudyProgress], None]]:
+    """Show how far a study is while the block runs; the function given is told by `run_study`.
+
+    The time left is the study's own estimate, which weighs cells by their expected cost.
+    """
+    from rich.progress import TextColumn
+
+    columns = (TextColumn("{task.completed} of {task.total} cells{task.fields[left]}"),)
+    with _progress(columns, shown) as bar:
+        task = bar.add_task(name, total=None, left="")
+
+        def tell(now: StudyProgress) -> None:
+            bar.update(task, completed=now.done, total=now.total, left=time_left(now.remaining))
+
+        yield tell
+
+
+def _progress(columns: Sequence[ProgressColumn], shown: bool) -> Progress:
+    """Return a bar on the error stream, which shows nothing if that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *columns,
+        console=console,
+        transient=True,
+        disable=not (shown and console.is_terminal),
+    )
+
+
+def time_left(seconds: float | None) -> str:
+    """Return the time left in words, as exactly as such an estimate deserves.
+
+    Examples
+    --------
+    >>> time_left(40), time_left(400), time_left(40000), time_left(None)
+    (', less than a minute left', ', about 7 min left', ', about 11 h left', '')
+    """
+    from omit._text import show_estimate
+
+    return "" if seconds is None else f", {show_estimate(seconds)} left"

@@ -15,10 +15,9 @@ import typer
 
 from omit._version import __version__
 from omit.cli import accuracy, disclosure, papers, privacy, statistical
-from omit.cli.bounds import join_bounds
 from omit.cli.choosing import choose
-from omit.cli.combined import combined
-from omit.cli.printing import complain, give_up_output, speak_any_encoding
+from omit.cli.emit import complain, give_up_output, speak_any_encoding
+from omit.cli.options import combined, join_bounds
 from omit.errors import OmitError, StudyInterrupted
 
 # What every mistyped option or command is.

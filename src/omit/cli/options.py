@@ -1,9 +1,21 @@
-"""Options that several commands share."""
+"""Options: what several commands ask for, what texts stand for, and how a command is put together.
 
+Typer makes options of annotations, so annotations are evaluated here and not kept as text.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from omit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from omit.laws.distribution import Distribution
+    from omit.statistical.noise import AddedNoise
+    from omit.statistical.sampling import SamplingTechnique
 
 PUBLISHED_RUNS = "paper"
 
@@ -32,7 +44,6 @@ def runs_asked_for(text: str) -> int | None:
     (2000, None)
     """
     from omit import _validate
-    from omit.errors import InvalidInput
 
     if text == PUBLISHED_RUNS:
         return None
@@ -43,3 +54,218 @@ def runs_asked_for(text: str) -> int | None:
             f"Expected runs={_validate.shown(text)} to be a whole number or {PUBLISHED_RUNS}."
         ) from error
     return _validate.runs(count)
+
+
+def combined(
+    build: Callable[..., Any], run: Callable[..., None], **defaults: object
+) -> Callable[..., None]:
+    """Return a command with the options of both functions: one reads them, the other goes on.
+
+    Several commands ask the same things first, such as which data or which omission. Those options
+    are the parameters of `build`, and a command's own ones the parameters of `run`.
+
+    Parameters
+    ----------
+    build : callable
+        Takes options and returns what `run` takes as its first argument.
+    run : callable
+        Takes that, and its own options.
+    **defaults
+        Options of `build` whose default is another one in this command.
+    """
+    building = {
+        name: parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in inspect.signature(build).parameters.items()
+    }
+    running = dict(list(inspect.signature(run).parameters.items())[1:])
+
+    def command(**options: Any) -> None:
+        built = build(**{name: options[name] for name in building})
+        run(built, **{name: options[name] for name in running})
+
+    parameters = sorted(
+        (
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in (*building.values(), *running.values())
+        ),
+        key=lambda parameter: parameter.default is not inspect.Parameter.empty,
+    )
+    # What typer reads the options from.
+    signature = inspect.Signature(parameters)
+    command.__signature__ = signature  # type: ignore[attr-defined]  # unknown to mypy, not to inspect
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__module__ = run.__module__
+    return command
+
+
+def join_bounds(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with all numbers after `--bounds` joined by commas.
+
+    Examples
+    --------
+    >>> join_bounds(["compare", "people.csv", "--bounds", "0", "125", "--json"])
+    ['compare', 'people.csv', '--bounds', '0,125', '--json']
+    >>> join_bounds(["--bounds", "0", "125", "0", "100"])
+    ['--bounds', '0,125,0,100']
+    >>> join_bounds(["--bounds", "from-data"])
+    ['--bounds', 'from-data']
+    """
+    joined: list[str] = []
+    rest = list(arguments)
+    while rest:
+        joined.append(rest.pop(0))
+        if joined[-1] == "--bounds" and len(rest) >= 2 and all(map(_is_number, rest[:2])):
+            bounds = []
+            while rest and _is_number(rest[0]):
+                bounds.append(rest.pop(0))
+            joined.append(",".join(bounds))
+    return joined
+
+
+def pair_of_numbers(text: str) -> tuple[float, float]:
+    """Return the two numbers of a text such as `0,125`.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not two numbers.
+
+    Examples
+    --------
+    >>> pair_of_numbers("0,125")
+    (0.0, 125.0)
+    """
+    try:
+        lower, upper = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InvalidInput(f"Expected --bounds LOWER UPPER, got {text!r}.") from error
+    return lower, upper
+
+
+def pairs_of_numbers(text: str) -> tuple[float, float] | list[tuple[float, float]]:
+    """Return the pair of a text such as `0,125`, or the list of pairs of a longer one.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not an even number of numbers.
+
+    Examples
+    --------
+    >>> pairs_of_numbers("0,125,0,100")
+    [(0.0, 125.0), (0.0, 100.0)]
+    """
+    try:
+        ends = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"Expected --bounds LOWER UPPER ..., got {text!r}.") from error
+    if len(ends) % 2:
+        raise InvalidInput(f"Expected --bounds to give pairs of numbers, got {text!r}.")
+    pairs = list(zip(ends[::2], ends[1::2], strict=True))
+    return pairs[0] if len(pairs) == 1 else pairs
+
+
+def numbers(name: str, text: str) -> tuple[float, ...]:
+    """Return the numbers of an option such as `0.1,0.2`.
+
+    Raises
+    ------
+    InvalidInput
+        If something between the commas is not a number.
+
+    Examples
+    --------
+    >>> numbers("before", "0.1,0.2")
+    (0.1, 0.2)
+    """
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise InvalidInput(f"Expected {name} as numbers with commas, got {text!r}.") from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def parse_noise(text: str | None) -> "AddedNoise | None":
+    """Return the noise of a text such as `laplace:2`."""
+    from omit import _validate
+    from omit.statistical.noise import added_noise
+
+    if text is None:
+        return None
+    kind, _, scale = text.partition(":")
+    try:
+        number = float(scale)
+    except ValueError as error:
+        raise InvalidInput(f"Expected --noise KIND:SCALE, got {text!r}.") from error
+    return added_noise(
+        kind,  # type: ignore[arg-type]  # any text: added_noise refuses the rest
+        _validate.finite("scale", number),
+    )
+
+
+def parse_group(text: str) -> tuple[int, float]:
+    """Return the size and the probability of a text such as `100:0.2`."""
+    from omit.laws.distribution import checked_entries, property_probability
+
+    try:
+        size, chance = text.split(":")
+        number, probability = int(size), float(chance)
+    except ValueError as error:
+        raise InvalidInput(f"Expected --group SIZE:P, got {text!r}.") from error
+    return checked_entries(number, 0)[0], property_probability(probability)
+
+
+def parse_distribution(values: str | None, file: Path | None) -> "Distribution":
+    """Return the distribution of a text such as `0:0.5,1:0.5`, or of a file."""
+    import pandas as pd
+
+    from omit.laws.distribution import Distribution
+
+    if (values is None) == (file is None):
+        raise InvalidInput("Expected either --values VALUE:P,... or --distribution FILE.")
+    if values is not None:
+        try:
+            pairs = [part.split(":") for part in values.split(",")]
+            return Distribution([float(v) for v, _ in pairs], [float(w) for _, w in pairs])
+        except InvalidInput:
+            raise
+        except ValueError as error:
+            raise InvalidInput(f"Expected --values VALUE:P,VALUE:P, got {values!r}.") from error
+    try:
+        table = pd.read_csv(file)
+        return Distribution(table["value"], table["probability"])
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidInput(
+            f"Cannot read {file}: expected a CSV file with columns value and probability."
+        ) from error
+
+
+def parse_technique(text: str) -> "SamplingTechnique":
+    """Return the way to sample of a text such as `poisson:0.1`."""
+    from omit.statistical.sampling import Poisson, WithoutReplacement, WithReplacement
+
+    name, _, number = text.partition(":")
+    try:
+        if name == "poisson":
+            return Poisson(float(number))
+        if name == "with-replacement":
+            return WithReplacement(int(number))
+        if name == "without-replacement":
+            return WithoutReplacement(int(number))
+        raise ValueError(name)
+    except InvalidInput:
+        raise
+    except ValueError as error:
+        raise InvalidInput(
+            "Expected --sample without-replacement:SIZE, poisson:RATE or with-replacement:SIZE, "
+            f"got {text!r}."
+        ) from error

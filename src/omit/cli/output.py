@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omit._text import promised, rounded_down, rounded_up, usable
-from omit.cli.printing import print_json, print_table
+from omit.cli.emit import print_json, print_table
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.names import OMISSIONS

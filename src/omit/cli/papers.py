@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omit.cli.emit import print_json, print_table, progress_bar, study_progress
 from omit.cli.options import ColumnName, FigureFile, Json, Source, runs_asked_for
-from omit.cli.printing import print_json, print_table
-from omit.cli.progress import progress_bar, study_progress
 from omit.errors import StudyInterrupted
 from omit.report.files import require_figure, require_writable, write_figure
 
@@ -131,7 +130,7 @@ def reproduce(
 
 
 def _own_data(source: str | None, column: str | None, bounds: str | None) -> Any:
-    from omit.cli.bounds import pair_of_numbers
+    from omit.cli.options import pair_of_numbers
     from omit.errors import InvalidInput
     from omit.papers import OwnData
 
@@ -285,7 +284,7 @@ def gains(
     from omit.accuracy.figures import gain_figure
     from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, gain_map
     from omit.cli.choosing import read_column
-    from omit.cli.progress import progress_bar
+    from omit.cli.emit import progress_bar
     from omit.guarantee import Guarantee
 
     require_figure(output)

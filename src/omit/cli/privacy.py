@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.bounds import numbers, pair_of_numbers
-from omit.cli.combined import combined
-from omit.cli.options import Json
+from omit.cli.options import Json, combined, numbers, pair_of_numbers
 
 if TYPE_CHECKING:
     from omit.omissions.base import Omission

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.bounds import numbers, pair_of_numbers
-from omit.cli.curve_texts import (
+from omit.cli.emit import emit, progress_bar
+from omit.cli.options import (
+    FigureFile,
+    Json,
+    numbers,
+    pair_of_numbers,
     parse_distribution,
     parse_group,
     parse_noise,
     parse_technique,
 )
-from omit.cli.emit import emit
-from omit.cli.options import FigureFile, Json
-from omit.cli.progress import progress_bar
 from omit.report.files import require_figure, write_figure
 
 if TYPE_CHECKING:
