@@ -271,14 +271,14 @@ def test_a_clustering_as_json_holds_numbers_or_null(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--k 0", "k=0"),
+        ("--k 0", "--k 0"),
         ("--k 1000", "different records"),
         ("--method exact", "simulated"),
         ("--method other", "'auto', 'exact' or 'simulated'"),
         ("--columns x,z", "no column 'z'"),
         ("--bounds 0 1 2", "pairs of numbers"),
         ("--bounds 5 5", "no width"),
-        ("--budget much", "budget='much'"),
+        ("--budget much", "--budget 'much'"),
         ("--budget composed", "delta > 0"),
         ("--measured-on some", "one of: all, kept, kept-sum"),
         ("--runs few", "whole number or paper"),

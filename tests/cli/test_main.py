@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import omit
+from omit.cli.main import app
 from tests.conftest import Run
 
 
@@ -88,6 +91,24 @@ def test_a_mistyped_option_is_one_sentence_that_says_where_help_is(
     assert said in run.err
     assert run.err.count("\n") == 1
     assert len(run.err) < 500
+
+
+def _commands(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
+    yield names
+    for name, command in getattr(group, "commands", {}).items():
+        yield from _commands(command, *names, name)
+
+
+def test_help_on_a_narrow_screen_is_whole(
+    omit_command: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    commands = list(_commands(typer.main.get_command(app)))
+    assert len(commands) > 30
+    for names in commands:
+        shown = omit_command(" ".join([*names, "--help"])).out
+        cut = [line for line in shown.splitlines() if "…" in line or len(line) > 80]
+        assert (names, cut) == (names, [])
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])

@@ -17,9 +17,9 @@ Omit = Callable[[str], Run]
 
 def answer(run: Run) -> dict[str, Any]:
     assert run.code == 0, run.err
-    content = json.loads(run.out)
-    assert {"epsilon", "delta", "neighbours"} <= content.keys()
-    return content  # type: ignore[no-any-return]
+    content: dict[str, Any] = run.result
+    assert {"epsilon", "delta", "neighbours", "verdict", "notes"} <= content.keys()
+    return content
 
 
 def test_a_poisson_sample_amplifies_and_is_calibrated_back(omit_command: Omit) -> None:
@@ -68,7 +68,8 @@ def test_every_candidate_is_listed_where_delta_matters(omit_command: Omit) -> No
     "omission",
     [
         "none",
-        "poisson --rate 0.1 --rate 0.3",
+        "poisson --rate 0.1,0.3",
+        "form outlier-score:0.1,0.2",
         "fixed-size --size 10 --population 100",
         "rule --keep 0 100",
         "stable --sensitivity 2",
@@ -132,7 +133,7 @@ def test_a_rule_shows_what_is_left_of_the_bounds(omit_command: Omit) -> None:
 
 def test_a_small_sample_needs_no_noise_and_says_so(omit_command: Omit) -> None:
     words = "calibrate poisson --rate 0.01 --epsilon 1 --delta 0.05"
-    assert "no noise needed" in omit_command(words).out
+    assert "No noise is needed" in omit_command(words).out
     assert answer(omit_command(f"{words} --json"))["answer"] == "no noise needed"
 
 
@@ -306,3 +307,60 @@ def test_releases_on_one_sample_share_epsilon_and_delta(omit_command: Omit) -> N
     each = answer(omit_command(f"calibrate poisson --rate 0.5 {target} --releases 3 --json"))
     assert (each["epsilon"], each["delta"]) == (pytest.approx(1.0), pytest.approx(1e-6))
     assert omit_command("bound poisson --rate 0.5 --epsilon 1 --releases 1000000000").code == 0
+
+
+def test_several_rates_are_separated_by_commas_or_given_one_by_one(omit_command: Omit) -> None:
+    listed = omit_command("bound poisson --rate 0.1,0.3 --epsilon 1 --json")
+    repeated = omit_command("bound poisson --rate 0.1 --rate 0.3 --epsilon 1 --json")
+    assert listed.out == repeated.out
+    assert json.loads(listed.out)["parameters"]["rate"] == [0.1, 0.3]
+    assert listed.result["parameters"] == {"rate": [0.1, 0.3]}
+
+
+def test_what_a_person_has_is_stated_under_the_relation_of_groups(omit_command: Omit) -> None:
+    run = omit_command("bound none --epsilon 0.5 --rows-per-person 3 --json")
+    assert answer(run)["neighbours"] == "add-remove of 3 records"
+    assert answer(run)["base"]["neighbours"] == "add-remove"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bound poisson --rate 1.5 --epsilon 1", "Expected --rate 1.5 in (0, 1]."),
+        ("bound poisson --rate 0.5,1.5 --epsilon 1", "Expected --rate 1.5 in (0, 1]."),
+        ("bound none --epsilon 1 --rows-per-person 0", "Expected --rows-per-person 0 to be"),
+        (
+            "bound fixed-size --size 9 --population 8 --epsilon 1",
+            "Expected --size 9 to be at most --population 8.",
+        ),
+        (
+            "bound outlier-score --m 0 --M 0.2 --epsilon 1 --bound published",
+            "got --m 0 and --M 0.2",
+        ),
+        (
+            "calibrate outlier-score --m 0.1 --M 0.3 --epsilon 1 --bound published",
+            "suppression with m=0.1, M=0.3 (published bound) costs",
+        ),
+    ],
+)
+def test_errors_speak_of_options_and_names_stay(omit_command: Omit, words: str, said: str) -> None:
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert said in run.err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("bound none --epsilon 1 --epsilon 2", "--epsilon"),
+        ("bound rule --keep 0 1 --keep 0 2 --epsilon 1", "--keep"),
+        ("calibrate outlier-score --m 0.1 --M 0.2 --m 0.1 --epsilon 1", "--m"),
+        ("compare adult --column age --column sex", "--column"),
+    ],
+)
+def test_an_option_that_takes_one_value_is_refused_if_given_twice(
+    omit_command: Omit, words: str, option: str
+) -> None:
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert f"'{option}': it takes one value and was given 2 times" in run.err

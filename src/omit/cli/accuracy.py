@@ -65,9 +65,14 @@ def compare(
     ] = None,
     sampled_from: SampledFrom = None,
     rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
-    noise_reduction: Annotated[
-        bool, typer.Option(help="Use the privacy that the omission adds for less noise.")
-    ] = True,
+    no_noise_reduction: Annotated[
+        bool,
+        typer.Option(
+            "--no-noise-reduction",
+            help="Run the same mechanism in every row; the privacy that an omission adds is not "
+            "used for less noise.",
+        ),
+    ] = False,
     truth: Truth = None,
     method: Annotated[str, typer.Option(help="auto, exact or simulated.")] = "auto",
     runs: Runs = "2000",
@@ -102,7 +107,7 @@ def compare(
                     *omissions,
                     method=method,  # type: ignore[arg-type]  # any text: compare refuses the rest
                     truth=known_truth(truth, each.statistic, data),
-                    noise_reduction=noise_reduction,
+                    noise_reduction=not no_noise_reduction,
                     rows_per_person=rows_per_person,
                     runs=_runs(runs, each),
                     seed=checked_seed,

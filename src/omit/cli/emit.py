@@ -73,14 +73,18 @@ def parameters(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parameters({"epsilon": 1.0, "json": True, "distribution": Path("law.csv"), "p": None})
-    {'epsilon': 1.0, 'distribution': 'law.csv', 'p': None}
+    >>> parameters({"epsilon": [(1.0, 2.0), (3.0,)], "json": True, "file": Path("law.csv")})
+    {'epsilon': [1.0, 2.0, 3.0], 'file': 'law.csv'}
     """
-    return {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in options.items()
-        if name not in _PRESENTATION
-    }
+    return {name: _asked(value) for name, value in options.items() if name not in _PRESENTATION}
+
+
+def _asked(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, tuple) for part in value):
+        return [number for numbers in value for number in numbers]
+    return value
 
 
 def print_json(content: Any) -> None:

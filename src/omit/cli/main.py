@@ -17,7 +17,7 @@ from omit._version import __version__
 from omit.cli import accuracy, disclosure, papers, privacy, statistical
 from omit.cli.choosing import choose
 from omit.cli.emit import complain, give_up_output, speak_any_encoding
-from omit.cli.options import combined, join_bounds
+from omit.cli.options import Command, combined, join_bounds
 from omit.errors import OmitError, StudyInterrupted
 
 # What every mistyped option or command is.
@@ -46,6 +46,18 @@ app.command()(disclosure.disclose)
 app.add_typer(statistical.curve_app, name="curve")
 app.add_typer(statistical.partition_app, name="partition")
 app.command()(papers.reproduce)
+
+
+def _make_strict(group: typer.Typer) -> None:
+    """Let all commands of a group, and of the groups in it, refuse what is given twice."""
+    for command in group.registered_commands:
+        command.cls = Command
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _make_strict(inner.typer_instance)
+
+
+_make_strict(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -114,7 +126,7 @@ def _told(error: BaseException, interrupted: bool) -> int:
         context = getattr(error, "ctx", None)
         if type(error).__name__ != "NoArgsIsHelpError":  # has shown the help
             place = "omit" if context is None else context.command_path
-            said = error.format_message().rstrip(".")
+            said = error.format_message().replace("Value error, ", "").rstrip(".")
             complain(f"Error: {said}; {place} --help shows what there is.")
         return 2
     if isinstance(error, BrokenPipeError):

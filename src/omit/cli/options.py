@@ -4,13 +4,17 @@ Typer makes options of annotations, so annotations are evaluated here and not ke
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
+from typer.core import TyperCommand
 
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, OmitError
 
 if TYPE_CHECKING:
     from omit.laws.distribution import Distribution
@@ -18,15 +22,83 @@ if TYPE_CHECKING:
     from omit.statistical.sampling import SamplingTechnique
 
 PUBLISHED_RUNS = "paper"
+# Options with two numbers and more, which may be typed as words of their own.
+_SEVERAL_WORDS = ("--bounds", "--keep")
+
+
+class Relation(StrEnum):
+    """The neighbour relations that a guarantee can be asked for."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+class Numbers(tuple[float, ...]):
+    """The numbers of an option, separated by commas."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the numbers of a text.
+
+        Raises
+        ------
+        BadParameter
+            If something between the commas is not a number.
+
+        Examples
+        --------
+        >>> Numbers.parse("0.1,0.2")
+        (0.1, 0.2)
+        """
+        try:
+            return cls(float(part) for part in text.split(","))
+        except ValueError as error:
+            raise typer.BadParameter(
+                f"{text!r} is not a list of numbers such as 0.1,0.2"
+            ) from error
+
+    @staticmethod
+    def joined(lists: "Sequence[Numbers] | None") -> tuple[float, ...]:
+        """Return the numbers of an option that was given several times, or not at all.
+
+        Examples
+        --------
+        >>> Numbers.joined([Numbers((0.1, 0.2)), Numbers((0.3,))]), Numbers.joined(None)
+        ((0.1, 0.2, 0.3), ())
+        """
+        return tuple(number for numbers in lists or () for number in numbers)
+
+
+def number_list(help_text: str, *names: str, metavar: str = "NUMBER,...") -> Any:
+    """Return an option of one or more numbers, separated by commas or given several times."""
+    return typer.Option(*names, parser=Numbers.parse, metavar=metavar, help=help_text)
+
 
 Source = Annotated[
     str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
 ]
-ColumnName = Annotated[str | None, typer.Option("--column", help="Which column.")]
-TableName = Annotated[str | None, typer.Option("--table", help="Which table of a database.")]
+ColumnName = Annotated[
+    str | None,
+    typer.Option("--column", help="Name of the column.", show_default="the registered one"),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        help="Name of the table, if the source is a database.",
+        show_default="the only one",
+    ),
+]
+Neighbours = Annotated[
+    Relation | None,
+    typer.Option(help="Neighbour relation.", show_default="that of the omission"),
+]
+RowsPerPerson = Annotated[int, typer.Option(help="Number of records that one person may have.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 FigureFile = Annotated[
-    Path, typer.Option(help="Where to draw it; the ending decides: .svg, .png or .pdf.")
+    Path, typer.Option(help="Path of the figure; the ending decides: .svg, .png or .pdf.")
 ]
 
 
@@ -51,9 +123,66 @@ def runs_asked_for(text: str) -> int | None:
         count = int(text)
     except ValueError as error:
         raise InvalidInput(
-            f"Expected runs={_validate.shown(text)} to be a whole number or {PUBLISHED_RUNS}."
+            f"Expected --runs {_validate.shown(text)} to be a whole number or {PUBLISHED_RUNS}."
         ) from error
     return _validate.runs(count)
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, and whose errors speak of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse several values for an option that takes one; the last would win silently."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(given).items():
+            has_value = not getattr(option, "is_flag", True) or option.secondary_opts
+            if times > 1 and has_value and not option.multiple and option.nargs == 1:
+                name = " / ".join([max(option.opts, key=len), *option.secondary_opts])
+                raise typer.BadParameter(
+                    f"it takes one value and was given {times} times", ctx, param_hint=f"'{name}'"
+                )
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what the library says of its arguments is said of the options."""
+        try:
+            return super().invoke(ctx)
+        except OmitError as error:
+            options = {
+                str(option.name): max(option.opts, key=len)
+                for option in self.params
+                if option.param_type_name == "option"
+            }
+            error.args = (in_terms_of_options(str(error), options),)
+            raise
+
+
+def in_terms_of_options(sentence: str, options: Mapping[str, str]) -> str:
+    """Return a sentence about arguments as one about the options that they come from.
+
+    Examples
+    --------
+    >>> options = {"rate": "--rate", "rows_per_person": "--rows-per-person", "m": "--m", "M": "--M"}
+    >>> in_terms_of_options("Expected rate=1.5 in (0, 1].", options)
+    'Expected --rate 1.5 in (0, 1].'
+    >>> in_terms_of_options("Expected m=0.3 to be at most M=0.2.", options)
+    'Expected --m 0.3 to be at most --M 0.2.'
+    >>> in_terms_of_options("Expected rows_per_person to be a number.", options)
+    'Expected --rows-per-person to be a number.'
+    """
+    if not options:
+        return sentence
+    # What is called "... with m=0.1, M=0.3" keeps its name.
+    apart = r"(?<![\w.-])(?<!with )(?<!, )"
+    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
+    sentence = re.sub(
+        rf"{apart}({names})(\[\d+\])?=", lambda match: f"{options[match[1]]} ", sentence
+    )
+    return re.sub(
+        rf"^Expected ({names})(?= (?:to|of|as|in|at)\b)",
+        lambda match: f"Expected {options[match[1]]}",
+        sentence,
+    )
 
 
 def combined(
@@ -99,7 +228,9 @@ def combined(
 
 
 def join_bounds(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with all numbers after `--bounds` joined by commas.
+    """Return the arguments with all numbers after options such as `--bounds` joined by commas.
+
+    An option takes one value, and people type two numbers.
 
     Examples
     --------
@@ -114,15 +245,15 @@ def join_bounds(arguments: Sequence[str]) -> list[str]:
     rest = list(arguments)
     while rest:
         joined.append(rest.pop(0))
-        if joined[-1] == "--bounds" and len(rest) >= 2 and all(map(_is_number, rest[:2])):
-            bounds = []
+        if joined[-1] in _SEVERAL_WORDS and len(rest) >= 2 and all(map(_is_number, rest[:2])):
+            numbers = []
             while rest and _is_number(rest[0]):
-                bounds.append(rest.pop(0))
-            joined.append(",".join(bounds))
+                numbers.append(rest.pop(0))
+            joined.append(",".join(numbers))
     return joined
 
 
-def pair_of_numbers(text: str) -> tuple[float, float]:
+def pair_of_numbers(text: str, option: str = "--bounds") -> tuple[float, float]:
     """Return the two numbers of a text such as `0,125`.
 
     Raises
@@ -138,7 +269,7 @@ def pair_of_numbers(text: str) -> tuple[float, float]:
     try:
         lower, upper = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise InvalidInput(f"Expected --bounds LOWER UPPER, got {text!r}.") from error
+        raise InvalidInput(f"Expected {option} LOWER UPPER, got {text!r}.") from error
     return lower, upper
 
 
@@ -155,33 +286,14 @@ def pairs_of_numbers(text: str) -> tuple[float, float] | list[tuple[float, float
     >>> pairs_of_numbers("0,125,0,100")
     [(0.0, 125.0), (0.0, 100.0)]
     """
-    try:
-        ends = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InvalidInput(f"Expected --bounds LOWER UPPER ..., got {text!r}.") from error
-    if len(ends) % 2:
+    parts = text.split(",")
+    if len(parts) % 2:
         raise InvalidInput(f"Expected --bounds to give pairs of numbers, got {text!r}.")
-    pairs = list(zip(ends[::2], ends[1::2], strict=True))
+    pairs = [
+        pair_of_numbers(f"{lower},{upper}")
+        for lower, upper in zip(parts[::2], parts[1::2], strict=True)
+    ]
     return pairs[0] if len(pairs) == 1 else pairs
-
-
-def numbers(name: str, text: str) -> tuple[float, ...]:
-    """Return the numbers of an option such as `0.1,0.2`.
-
-    Raises
-    ------
-    InvalidInput
-        If something between the commas is not a number.
-
-    Examples
-    --------
-    >>> numbers("before", "0.1,0.2")
-    (0.1, 0.2)
-    """
-    try:
-        return tuple(float(part) for part in text.split(",") if part.strip())
-    except ValueError as error:
-        raise InvalidInput(f"Expected {name} as numbers with commas, got {text!r}.") from error
 
 
 def _is_number(text: str) -> bool:

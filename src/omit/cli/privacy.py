@@ -1,33 +1,60 @@
-"""`omit bound` and `omit calibrate`: one command for each way to leave records out.
+"""`omit bound` and `omit calibrate`: one command per omission, and pairs of databases.
 
-Each way is one function below: its options are the command's options, and it returns the omission.
-The options that all commands share are those of `_bound` and `_calibrate`.
+An omission is one function below: its options are the command's options, and it returns the
+omission. The options that all commands share are those of `_bound` and `_calibrate`.
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.options import Json, combined, numbers, pair_of_numbers
+from omit.cli.emit import emit
+from omit.cli.options import (
+    Json,
+    Neighbours,
+    Numbers,
+    RowsPerPerson,
+    combined,
+    number_list,
+    pair_of_numbers,
+)
 
 if TYPE_CHECKING:
     from omit.omissions.base import Omission
 
-bound = typer.Typer(help="What guarantee remains after records are left out.", no_args_is_help=True)
+bound = typer.Typer(
+    help="Compute the guarantee of a release after records are left out.", no_args_is_help=True
+)
 calibrate = typer.Typer(
-    help="What guarantee the mechanism needs, so that the release has the target.",
+    help="Compute the guarantee that the mechanism needs, so that the release has the target.",
     no_args_is_help=True,
 )
 
-Epsilon = Annotated[float, typer.Option(help="Epsilon, at least 0.")]
-Delta = Annotated[float, typer.Option(help="Delta, in [0, 1).")]
-Neighbours = Annotated[str | None, typer.Option(help="Neighbour relation: add-remove or replace.")]
+
+class BoundName(StrEnum):
+    """The bounds of outlier-score suppression."""
+
+    MIXTURE = "mixture"
+    PUBLISHED = "published"
+
+
+class Distance(StrEnum):
+    """The distances that outlier scores can be made of."""
+
+    ABSOLUTE = "absolute"
+    DISCRETE = "discrete"
+    EUCLIDEAN = "euclidean"
+    MANHATTAN = "manhattan"
+
+
+BaseEpsilon = Annotated[float, typer.Option(help="Epsilon of the mechanism, at least 0.")]
+BaseDelta = Annotated[float, typer.Option(help="Delta of the mechanism, in [0, 1).")]
 Releases = Annotated[
-    int, typer.Option(help="How many such statistics are computed on the same sample.")
+    int, typer.Option(help="Number of such statistics that are computed on the same sample.")
 ]
-RowsPerPerson = Annotated[int, typer.Option(help="How many records one person may have.")]
 
 
 def none() -> "Omission":
@@ -37,141 +64,170 @@ def none() -> "Omission":
 
 def poisson(
     rate: Annotated[
-        list[float],
-        typer.Option(help="Probability of keeping a record; repeat for several kinds of records."),
+        list[Numbers],
+        number_list(
+            "Probability of keeping a record, in (0, 1]; several for several kinds of records.",
+            metavar="RATE,...",
+        ),
     ],
 ) -> "Omission":
-    """Poisson sampling: keep each record independently."""
-    return _by_name("poisson", rate=rate[0] if len(rate) == 1 else tuple(rate))
+    """Poisson sampling: keep every record independently with the same probability."""
+    rates = Numbers.joined(rate)
+    return _by_name("poisson", rate=rates[0] if len(rates) == 1 else rates)
 
 
 def fixed_size(
-    size: Annotated[int, typer.Option(help="Records drawn.")],
-    population: Annotated[int, typer.Option(help="Records to draw from.")],
+    size: Annotated[int, typer.Option(help="Number of records that are drawn.")],
+    population: Annotated[int, typer.Option(help="Number of records to draw from.")],
 ) -> "Omission":
-    """Sampling a fixed number of records without replacement."""
+    """Sample a fixed number of records without replacement."""
     return _by_name("fixed-size", size=size, population=population)
 
 
 def rule(
     keep: Annotated[
-        tuple[float, float] | None, typer.Option(help="Suppress values outside this interval.")
+        str | None,
+        typer.Option(
+            metavar="LOWER UPPER", help="Keep only values in this interval.", show_default="all"
+        ),
     ] = None,
 ) -> "Omission":
-    """Suppression by a rule that was fixed beforehand and looks at one record at a time."""
-    return _by_name("rule", keep=keep)
+    """Suppress by a rule that was fixed beforehand and looks at one record at a time."""
+    return _by_name("rule", keep=None if keep is None else pair_of_numbers(keep, "--keep"))
 
 
 def stable(
     sensitivity: Annotated[
-        int, typer.Option(help="By how many records the outputs of neighbours can differ.")
+        int,
+        typer.Option(help="Number of records by which the outputs of neighbours can differ."),
     ],
 ) -> "Omission":
-    """Deterministic suppression of known sensitivity."""
+    """Suppress deterministically with a known sensitivity."""
     return _by_name("stable", sensitivity=sensitivity)
 
 
 def outlier_score(
-    m: Annotated[float, typer.Option("--m", help="Smallest probability of deletion.")],
-    M: Annotated[float, typer.Option("--M", help="Largest probability of deletion.")],
+    m: Annotated[float, typer.Option("--m", help="Smallest probability of deletion, in [0, 1].")],
+    M: Annotated[float, typer.Option("--M", help="Largest probability of deletion, in [0, 1].")],
     distance: Annotated[
-        str | None, typer.Option(help="Which distance makes the scores (privacy is the same).")
+        Distance | None,
+        typer.Option(
+            help="Distance that makes the scores; privacy is the same for all.",
+            show_default="that of the statistic",
+        ),
     ] = None,
     bound: Annotated[
-        str, typer.Option(help="'mixture' (proved, the default) or 'published' (Theorem 5.4).")
-    ] = "mixture",
+        BoundName,
+        typer.Option(help="Proved in the documentation (mixture), or Theorem 5.4 (published)."),
+    ] = BoundName.MIXTURE,
 ) -> "Omission":
-    """Delete records the more probably, the farther they are from the others."""
-    return _by_name("outlier-score", m=m, M=M, distance=distance, bound=bound)
+    """Delete each record with a probability that grows with its mean distance from the others."""
+    name = None if distance is None else distance.value
+    return _by_name("outlier-score", m=m, M=M, distance=name, bound=bound.value)
 
 
 def outlier_threshold(
-    threshold: Annotated[float, typer.Option(help="Largest mean distance that is kept.")],
+    threshold: Annotated[
+        float, typer.Option(help="Largest mean distance from the others that is kept, in (0, 1).")
+    ],
 ) -> "Omission":
     """Delete all records beyond a mean distance: leaves no guarantee, and shows why."""
     return _by_name("outlier-threshold", threshold=threshold)
 
 
 def outlier_top(
-    share: Annotated[float, typer.Option(help="Share of the records to delete, up to 0.5.")],
+    share: Annotated[float, typer.Option(help="Share of the records to delete, in (0, 0.5].")],
 ) -> "Omission":
     """Delete the share of records farthest from the others: leaves no guarantee, and shows why."""
     return _by_name("outlier-top", share=share)
 
 
+def form(
+    omission: Annotated[
+        str, typer.Argument(metavar="NAME:NUMBERS", help="The short form, such as poisson:0.1.")
+    ],
+    population: Annotated[
+        int | None, typer.Option(help="Number of records to draw from, for fixed-size.")
+    ] = None,
+) -> "Omission":
+    """Any omission by its short form, also one of another package."""
+    from omit.omissions.names import parse_omission
+
+    return parse_omission(omission, population)
+
+
 def _bound(
     omission: "Omission",
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
+    ctx: typer.Context,
+    epsilon: BaseEpsilon,
+    delta: BaseDelta = 0.0,
     neighbours: Neighbours = None,
     releases: Releases = 1,
     rows_per_person: RowsPerPerson = 1,
     bounds: Annotated[
         str | None,
-        typer.Option(help="Declared bounds of the values, if any.", metavar="LOWER UPPER"),
+        typer.Option(
+            metavar="LOWER UPPER",
+            help="Declared bounds of the values, to see what is left of them.",
+            show_default="none",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    from omit import _validate
-    from omit.cli.output import Answer
-    from omit.guarantee import Guarantee, Statement
-    from omit.omissions.sample import Sample
+    from omit.guarantee import Guarantee
+    from omit.omissions.answer import bound
 
-    each = Guarantee(epsilon, delta, _relation(neighbours, omission))
-    count = _validate.positive_integer("releases", releases)
-    rows = _validate.positive_integer("rows_per_person", rows_per_person)
-    result = Sample(omission).charge(each, times=count).stated()
-    if isinstance(result, Statement):
-        result = result.group(rows)
-    declared = None if bounds is None else _validate.interval("bounds", pair_of_numbers(bounds))
-    Answer.of_bound(omission, each, result, count, rows, declared).show(json)
+    base = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    declared = None if bounds is None else pair_of_numbers(bounds)
+    answer = bound(
+        omission, base, releases=releases, rows_per_person=rows_per_person, declared=declared
+    )
+    emit(ctx, answer, json=json)
 
 
 def _calibrate(
     omission: "Omission",
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
+    ctx: typer.Context,
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the release, at least 0.")],
+    delta: Annotated[float, typer.Option(help="Delta of the release, in [0, 1).")] = 0.0,
     neighbours: Neighbours = None,
     releases: Releases = 1,
     rows_per_person: RowsPerPerson = 1,
     json: Json = False,
 ) -> None:
-    from omit import _validate
-    from omit.cli.output import Answer
     from omit.guarantee import Guarantee
+    from omit.omissions.answer import calibrate
 
-    target = Guarantee(epsilon, delta, _relation(neighbours, omission))
-    count = _validate.positive_integer("releases", releases)
-    rows = _validate.positive_integer("rows_per_person", rows_per_person)
-    found = omission.candidates(target.per_row(rows))
-    each = tuple(
-        base.per_statistic(count) if isinstance(base, Guarantee) else base for base in found
-    )
-    Answer.of_calibration(omission, target, each, count, rows_per_person).show(json)
-
-
-def _relation(neighbours: str | None, omission: "Omission") -> str:
-    """Return the relation that is asked for, or the one that the omission is defined for."""
-    return str(omission.relations[0]) if neighbours is None else neighbours
+    target = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    answer = calibrate(omission, target, releases=releases, rows_per_person=rows_per_person)
+    emit(ctx, answer, json=json)
 
 
 def independent(
-    before: Annotated[str, typer.Option(help="Deletion probabilities in D, as 0.1,0.2,...")],
-    after: Annotated[str, typer.Option(help="Those of the same records in D + y.")],
+    ctx: typer.Context,
+    before: Annotated[
+        list[Numbers],
+        number_list("Deletion probabilities of the records of D.", metavar="P,..."),
+    ],
+    after: Annotated[
+        list[Numbers],
+        number_list("Those of the same records in D + y, in the same order.", metavar="P,..."),
+    ],
     added: Annotated[float, typer.Option(help="Deletion probability of y in D + y.")],
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
+    epsilon: BaseEpsilon,
+    delta: BaseDelta = 0.0,
     json: Json = False,
 ) -> None:
     """One pair of databases under independent suppression: the exact loss."""
-    from omit.cli.output import show_pair
+    from omit.omissions.answer import pair_bound
     from omit.omissions.pairs import IndependentPair
 
-    pair = IndependentPair(numbers("before", before), numbers("after", after), added)
-    show_pair("independent", {"exact": pair.loss(epsilon, delta)}, epsilon, delta, json)
+    pair = IndependentPair(Numbers.joined(before), Numbers.joined(after), added)
+    emit(ctx, pair_bound(pair, epsilon, delta), json=json)
 
 
 def subsets(
+    ctx: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -181,28 +237,15 @@ def subsets(
             )
         ),
     ],
-    epsilon: Epsilon,
-    delta: Delta = 0.0,
+    epsilon: BaseEpsilon,
+    delta: BaseDelta = 0.0,
     json: Json = False,
 ) -> None:
     """One pair of databases under any suppression, given by its distribution over subsets."""
-    from omit.cli.output import show_pair
-    from omit.errors import InvalidInput
+    from omit.omissions.answer import pair_bound
     from omit.omissions.pairs import read_subset_pair
 
-    pair = read_subset_pair(file)
-    losses, refusal = {}, None
-    try:
-        losses["exact"] = pair.exact(epsilon, delta)
-    except InvalidInput as error:
-        refusal = error
-    if pair.record not in pair.database:
-        losses["theorem-b.6"] = pair.theorem_b_6(epsilon, delta)
-        if pair.support_gap() is None:
-            losses["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
-    if refusal is not None and not losses:
-        raise refusal
-    show_pair("subsets", losses, epsilon, delta, json, pair.lower_bound(epsilon))
+    emit(ctx, pair_bound(read_subset_pair(file), epsilon, delta), json=json)
 
 
 def _by_name(name: str, **parameters: Any) -> "Omission":
@@ -230,6 +273,7 @@ for _build in (
     outlier_score,
     outlier_threshold,
     outlier_top,
+    form,
 ):
     _name = _build.__name__.replace("_", "-")
     bound.command(_name, help=_build.__doc__)(combined(_build, _bound))

@@ -11,7 +11,8 @@ from omit.cli.emit import emit, progress_bar
 from omit.cli.options import (
     FigureFile,
     Json,
-    numbers,
+    Numbers,
+    number_list,
     pair_of_numbers,
     parse_distribution,
     parse_group,
@@ -37,7 +38,7 @@ partition_app = typer.Typer(
 
 Size = Annotated[int, typer.Option("--n", help="Number of entries of the database.")]
 Epsilons = Annotated[
-    list[float] | None, typer.Option("--epsilon", help="Epsilon to evaluate; repeat for several.")
+    list[Numbers] | None, number_list("Values of epsilon at which delta is printed.", "--epsilon")
 ]
 Known = Annotated[int, typer.Option(help="Number of other entries that the adversary knows.")]
 NoiseText = Annotated[
@@ -48,8 +49,8 @@ NoiseText = Annotated[
 ]
 NoFigure = Annotated[bool, typer.Option("--no-figure", help="Draw nothing.")]
 Importance = Annotated[
-    str | None,
-    typer.Option(help="Comma-separated weights of the squared errors, one per query: 4,1,1."),
+    list[Numbers] | None,
+    number_list("Weights of the squared errors, one per query. [default: all equal]"),
 ]
 
 
@@ -115,7 +116,15 @@ def property_(
             compared["nothing known"] = lambda at: property_curve(entries, chance, at, noise=added)
     compared[f"{known:,} known" if known else "δ(ε)"] = evaluate
     drawn = None if no_figure or json else output
-    _show_curve(ctx, title, evaluate, compared, _epsilons(epsilon, spread, added), drawn, json)
+    _show_curve(
+        ctx,
+        title,
+        evaluate,
+        compared,
+        _epsilons(Numbers.joined(epsilon), spread, added),
+        drawn,
+        json,
+    )
 
 
 @curve_app.command("sum")
@@ -148,7 +157,7 @@ def sum_(
         return sum_curve(law, n, at, known=known, noise=added)
 
     compared = {f"{known:,} known" if known else "δ(ε)": evaluate}
-    at = _epsilons(epsilon, spread, added, points=40)
+    at = _epsilons(Numbers.joined(epsilon), spread, added, points=40)
     drawn = None if no_figure or json else output
     _show_curve(ctx, f"sum of {n:,} entries", evaluate, compared, at, drawn, json)
 
@@ -173,7 +182,7 @@ def sample(
     from omit.statistical.curve import SampleCurves
 
     way = parse_technique(technique)
-    at = epsilon or [0.01, 0.1, 0.5, 1.0]
+    at = Numbers.joined(epsilon) or (0.01, 0.1, 0.5, 1.0)
     rng = _seeded(seed)
     with progress_bar("averaging over samples", None):
         # The secret curve first: where it is refused, it is refused at once.
@@ -196,8 +205,9 @@ def plan_(
         ),
     ] = None,
     p: Annotated[
-        str, typer.Option("--p", help="Probability of the property, or one per query: 0.5,0.1.")
-    ] = "0.5",
+        list[Numbers] | None,
+        number_list("Probability of the property, or one per query. [default: 0.5]", "--p"),
+    ] = None,
     importance: Importance = None,
     same_property: Annotated[
         bool,
@@ -212,7 +222,7 @@ def plan_(
     from omit.errors import InvalidInput
     from omit.statistical.planner import most_queries, plan
 
-    chances, weights = numbers("p", p), numbers("importance", importance or "")
+    chances, weights = Numbers.joined(p) or (0.5,), Numbers.joined(importance)
     if (queries is None) == (delta is None):
         raise InvalidInput("Expected either --queries or --delta.")
     if delta is not None:
@@ -240,8 +250,8 @@ def answer(
     importance: Importance = None,
     epsilon: Annotated[float | None, typer.Option(help="For a guarantee: epsilon.")] = None,
     p: Annotated[
-        str | None,
-        typer.Option("--p", help="For a guarantee: declared probabilities of the shares."),
+        list[Numbers] | None,
+        number_list("For a guarantee: declared probabilities of the shares.", "--p"),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="For tests only: whoever knows it knows the partition.")
@@ -252,8 +262,7 @@ def answer(
     from omit.data.reading import read
     from omit.statistical.answers import answer_queries
 
-    weights = numbers("importance", importance) if importance else ()
-    chances = numbers("p", p) if p is not None else None
+    weights, chances = Numbers.joined(importance), Numbers.joined(p) or None
     rng = _seeded(seed)
     data = read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
     answers = answer_queries(data, query, rng, importance=weights, p=chances, epsilon=epsilon)
@@ -298,7 +307,7 @@ def _show_curve(
 
 
 def _epsilons(
-    asked: list[float] | None, spread: float, noise: "AddedNoise | None", points: int = 200
+    asked: tuple[float, ...], spread: float, noise: "AddedNoise | None", points: int = 200
 ) -> tuple[Any, Any]:
     """Return where to draw and where to print."""
     import numpy as np

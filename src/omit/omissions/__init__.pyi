@@ -1,3 +1,10 @@
+from .answer import BoundAnswer as BoundAnswer
+from .answer import CalibrationAnswer as CalibrationAnswer
+from .answer import PairAnswer as PairAnswer
+from .answer import PrivacyAnswer as PrivacyAnswer
+from .answer import bound as bound
+from .answer import calibrate as calibrate
+from .answer import pair_bound as pair_bound
 from .base import Omission as Omission
 from .deterministic import RuleSuppression as RuleSuppression
 from .deterministic import StableSuppression as StableSuppression

@@ -88,6 +88,8 @@ class Omission(ABC):
     `largest_keep_probability`; the relations they are defined for stand in `relations`.
     """
 
+    name: ClassVar[str] = ""
+    """The name on the command line; empty if it has none."""
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE,)
 
     @abstractmethod
@@ -187,7 +189,7 @@ class Omission(ABC):
         keep = self.largest_keep_probability
         return PrivacyFloor(float(log_mix(base.epsilon, keep)), base.delta * keep)
 
-    def bounds(self, epsilon: float) -> dict[str, float]:
+    def privacy_bounds(self, epsilon: float) -> dict[str, float]:
         """Return every bound on epsilon' that this omission knows, by name."""
         return {"epsilon": float(self.epsilon_after(_validate.epsilon(epsilon)))}
 

@@ -19,6 +19,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +50,8 @@ class StableSuppression(Omission):
     """
 
     sensitivity: int
+
+    name: ClassVar[str] = "stable"
 
     def __post_init__(self) -> None:
         checked = _validate.positive_integer("sensitivity", self.sensitivity)
@@ -105,6 +108,8 @@ class RuleSuppression(StableSuppression):
 
     sensitivity: int = 1
     keep: tuple[float, float] | None = None
+
+    name: ClassVar[str] = "rule"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -241,6 +246,8 @@ class ThresholdOutlierRemoval(_OutlierRemoval):
 
     threshold: float
 
+    name: ClassVar[str] = "outlier-threshold"
+
     def __post_init__(self) -> None:
         if not 0 < _validate.finite("threshold", self.threshold) < 1:
             raise InvalidInput(f"Expected threshold={self.threshold} in (0, 1).")
@@ -274,6 +281,8 @@ class TopOutlierRemoval(_OutlierRemoval):
     """
 
     share: float
+
+    name: ClassVar[str] = "outlier-top"
 
     def __post_init__(self) -> None:
         if not 0 < _validate.finite("share", self.share) <= 0.5:

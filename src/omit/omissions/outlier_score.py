@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,6 +70,8 @@ class OutlierScoreSuppression(Omission):
     M: float
     distance: str | None = None
     bound: Literal["mixture", "published"] = "mixture"
+
+    name: ClassVar[str] = "outlier-score"
 
     def __post_init__(self) -> None:
         m, M = _validate.probability("m", self.m), _validate.probability("M", self.M)
@@ -211,7 +213,7 @@ class OutlierScoreSuppression(Omission):
             return point_distances(data, self.distance or "euclidean")
         return column_distances(data, self.distance or ("discrete" if data.is_text else "absolute"))
 
-    def bounds(self, epsilon: float) -> dict[str, float]:
+    def privacy_bounds(self, epsilon: float) -> dict[str, float]:
         """Return the mixture bound and, where it is defined, the published one."""
         epsilon = _validate.epsilon(epsilon)
         known = {"mixture": float(mixture_epsilon(epsilon, self.m, self.M))}

@@ -63,6 +63,8 @@ class NoOmission(Omission):
     Statement(epsilon=1.0, delta=0.0, neighbours='add-remove')
     """
 
+    name: ClassVar[str] = "none"
+
     def __str__(self) -> str:
         return "no omission"
 
@@ -162,6 +164,8 @@ class PoissonSampling(_UniformSampling):
 
     rate: float | tuple[float, ...]
 
+    name: ClassVar[str] = "poisson"
+
     def __init__(
         self,
         rate: float | Sequence[float] | None = None,
@@ -231,6 +235,7 @@ class FixedSizeSampling(_UniformSampling):
     size: int
     population: int
 
+    name: ClassVar[str] = "fixed-size"
     relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
 
     def __post_init__(self) -> None:

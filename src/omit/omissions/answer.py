@@ -1,0 +1,577 @@
+"""What an omission does to privacy, as results: `bound`, its inverse `calibrate`, and `pair_bound`.
+
+Statistics on the same sample are composed before the omission amplifies them, and the rows of a
+person are grouped after it; `calibrate` goes the same way back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from omit import _validate
+from omit._text import promised, rounded_down, rounded_up, usable
+from omit.errors import InvalidInput
+from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
+from omit.omissions.base import Omission
+from omit.omissions.pairs import IndependentPair, PairLoss, SubsetPair
+from omit.omissions.sample import Sample
+from omit.report.result import Drawing, Field, Result, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REMARKS: Mapping[str, str] = {
+    "mixture": "proved for every metric and database",
+    "published": "Theorem 5.4, verified by computer on a grid",
+    "exact": "no mechanism loses more",
+    "theorem-5.3": "closed form, upper bound",
+    "theorem-b.6": "closed form for the nearest assignment, upper bound",
+}
+_POINTS = 61
+
+
+@dataclass(frozen=True)
+class PrivacyAnswer(Result):
+    """What `bound` and `calibrate` have in common: the question about an omission.
+
+    Attributes
+    ----------
+    omission
+        How records are left out.
+    releases
+        How many statistics are computed on the same sample.
+    rows_per_person
+        How many records one person may have.
+    """
+
+    omission: Omission
+    releases: int
+    rows_per_person: int
+
+    caution: ClassVar[str | None] = None
+
+    def _question(self) -> dict[str, Any]:
+        return {
+            "omission": self.omission.name or type(self.omission).__name__,
+            "parameters": _as_dictionary(self.omission) or {},
+            "releases": self.releases,
+            "rows_per_person": self.rows_per_person,
+        }
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether it is about one statistic and one record per person."""
+        return self.releases == self.rows_per_person == 1
+
+    @property
+    def _several(self) -> tuple[tuple[Field, int], ...]:
+        """The fields that matter only where there are several statistics or rows."""
+        counts = (
+            (Field("statistics", "releases", "{:,}".format, numeric=True), self.releases),
+            (
+                Field("records per person", "rows_per_person", "{:,}".format, numeric=True),
+                self.rows_per_person,
+            ),
+        )
+        return tuple((field, count) for field, count in counts if count > 1)
+
+    def _on_sample(self) -> str:
+        return "" if self.releases == 1 else f" of {self.releases:,} statistics on the same sample"
+
+    def _for_person(self) -> str:
+        rows = self.rows_per_person
+        return "" if rows == 1 else f", for a person with up to {rows:,} records"
+
+    def _curves(self, epsilon: float, marked: tuple[float, float] | None) -> dict[str, Drawing]:
+        """Return epsilon of a release over that of its mechanism, by every bound."""
+        epsilons = np.linspace(0.0, 2 * max(epsilon, 0.5), _POINTS)
+        known = [self.omission.privacy_bounds(float(each)) for each in epsilons]
+        if not np.isfinite([list(bounds.values()) for bounds in known]).all():
+            return {}
+
+        def draw(axes: Axes) -> None:
+            styles = ("-", "--", "-.", ":")
+            for index, name in enumerate(known[0]):
+                label = str(self.omission) if len(known[0]) == 1 else f"{name} bound"
+                after = [bounds[name] for bounds in known]
+                axes.plot(epsilons, after, linestyle=styles[index % 4], color="black", label=label)
+            axes.plot(epsilons, epsilons, color="0.6", linewidth=1, label="no omission")
+            if marked is not None:
+                axes.plot(*marked, "o", color="black", label="the answer")
+            axes.set_xlabel("ε of the mechanism")
+            axes.set_ylabel("ε of the release")
+            axes.set_title(str(self.omission))
+            axes.legend()
+
+        return {"ε of the release over ε of the mechanism": draw}
+
+
+@dataclass(frozen=True)
+class BoundAnswer(PrivacyAnswer):
+    """What holds for a release whose mechanism has the guarantee `base`; made by `bound`.
+
+    Attributes
+    ----------
+    base
+        The guarantee of the mechanism on what is left.
+    released
+        What follows for the release, or that nothing does and why.
+    declared
+        The declared bounds of the values, if any.
+    """
+
+    base: Guarantee
+    released: Statement | NoGuarantee
+    declared: tuple[float, float] | None = None
+
+    command: ClassVar[str] = "bound"
+
+    @property
+    def verdict(self) -> str:
+        """What is promised, and whether privacy is amplified."""
+        if isinstance(self.released, NoGuarantee):
+            return f"The release has {self.released}"
+        said = f"The release{self._on_sample()} is {self.released}{self._for_person()}."
+        if not self._is_plain:
+            return said
+        return f"{said} {_change(self.base.epsilon, self.released.epsilon)}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What becomes of the bounds of the values, and the loss that no bound can go below."""
+        notes = []
+        if self.declared is not None and isinstance(self.released, Statement):
+            notes.append(_narrowing(self.declared, self.omission.restrict(self.declared)))
+        if self.lower_bound is not None:
+            notes.append(
+                f"No bound can go below epsilon = {usable(self.lower_bound)}: some mechanism "
+                "really loses this much."
+            )
+        return tuple(notes)
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """Every bound on epsilon by its name, where the omission has several."""
+        if isinstance(self.released, NoGuarantee) or not self._is_plain:
+            return {}
+        known = self.omission.privacy_bounds(self.base.epsilon)
+        return known if len(known) > 1 else {}
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What some mechanism really loses, where there are several bounds to compare it with."""
+        return self.omission.lower_bound(self.base).epsilon if self.bounds else None
+
+    def tables(self) -> Sequence[Table]:
+        """Return both guarantees, and all bounds where there are several."""
+        several = self._several
+        fields = (
+            Field("mechanism's ε", "base_epsilon", usable, numeric=True),
+            Field("mechanism's δ", "base_delta", usable, numeric=True),
+            *(field for field, _ in several),
+            Field("release's ε", "epsilon", promised, numeric=True),
+            Field("release's δ", "delta", promised, numeric=True),
+            Field("neighbours", "neighbours"),
+        )
+        released = _as_json(self.released)
+        row = (
+            self.base.epsilon,
+            self.base.delta,
+            *(count for _, count in several),
+            released["epsilon"],
+            released["delta"],
+            released.get("neighbours", str(self.base.neighbours)),
+        )
+        guarantees = Table("guarantees", str(self.omission), fields, (row,))
+        if not self.bounds:
+            return (guarantees,)
+        return guarantees, _bounds_table(self.bounds)
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return epsilon of the release over that of the mechanism."""
+        if isinstance(self.released, NoGuarantee):
+            return {}
+        answer = (self.base.epsilon, self.released.epsilon) if self._is_plain else None
+        return self._curves(self.base.epsilon, answer)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the question, the answer, and the other bounds."""
+        content = {
+            **self._question(),
+            "base": _as_json(self.base),
+            "neighbours": str(self.base.neighbours),
+            **_as_json(self.released),
+        }
+        if self.declared is not None and isinstance(self.released, Statement):
+            content["declared_bounds"] = self.declared
+            content["bounds_left"] = self.omission.restrict(self.declared)
+        if self.bounds:
+            content |= {"bounds": dict(self.bounds), "lower_bound": self.lower_bound}
+        return {**content, "verdict": self.verdict, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class CalibrationAnswer(PrivacyAnswer):
+    """What a mechanism needs, so that its release has the `target`; made by `calibrate`.
+
+    Attributes
+    ----------
+    target
+        What the release shall have.
+    candidates
+        Every guarantee of a mechanism that is known to reach it, the one with the largest epsilon
+        first.
+    """
+
+    target: Guarantee
+    candidates: tuple[Guarantee | NoNoiseNeeded, ...]
+
+    command: ClassVar[str] = "calibrate"
+
+    @property
+    def base(self) -> Guarantee | NoNoiseNeeded:
+        """The guarantee with the largest epsilon."""
+        return self.candidates[0]
+
+    @property
+    def verdict(self) -> str:
+        """What the mechanism needs, and whether that is less noise than without omission."""
+        target = f"{self.target}{self._for_person()}"
+        if isinstance(self.base, NoNoiseNeeded):
+            return f"No noise is needed to reach {target}: {self.base.reason}"
+        needed = self.base.shown(ROUND_DOWN)
+        who = "The mechanism needs" if self.releases == 1 else f"Each{self._on_sample()} needs"
+        said = f"{who} {needed}, so that the release is {target}."
+        if not self._is_plain or not self.base.epsilon or not self.target.epsilon:
+            return said
+        return f"{said} {_saving(self.target.epsilon, self.base.epsilon)}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That candidates are pairs, where there are several."""
+        if len(self.candidates) == 1:
+            return ()
+        return ("Every row is enough; an epsilon and a delta of two rows must not be combined.",)
+
+    def tables(self) -> Sequence[Table]:
+        """Return the target and every guarantee of a mechanism that reaches it."""
+        several = self._several
+        fields = (
+            Field("release's ε", "target_epsilon", promised, numeric=True),
+            Field("release's δ", "target_delta", promised, numeric=True),
+            *(field for field, _ in several),
+            Field("mechanism's ε", "epsilon", usable, numeric=True),
+            Field("mechanism's δ", "delta", usable, numeric=True),
+            Field("neighbours", "neighbours"),
+            *((Field("bound", "bound"), Field("", "remark")) if len(self.candidates) > 1 else ()),
+        )
+        # Candidates come in the order of the bounds that they are made by.
+        names = iter(self.omission.privacy_bounds(self.target.epsilon))
+        rows: list[tuple[Any, ...]] = []
+        for candidate in self.candidates:
+            needed = _as_json(candidate)
+            name = next(names, "")
+            row = (
+                self.target.epsilon,
+                self.target.delta,
+                *(count for _, count in several),
+                needed["epsilon"],
+                needed["delta"],
+                needed.get("neighbours", str(self.target.neighbours)),
+                name,
+                REMARKS.get(name, ""),
+            )
+            rows.append(row[: len(fields)])
+        return (Table("guarantees", str(self.omission), fields, tuple(rows)),)
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return epsilon of the release over that of the mechanism."""
+        if isinstance(self.base, NoNoiseNeeded):
+            return self._curves(self.target.epsilon, None)
+        answer = (self.base.epsilon, self.target.epsilon) if self._is_plain else None
+        return self._curves(self.base.epsilon, answer)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the question, the answer, and the other candidates."""
+        return {
+            **self._question(),
+            "target": _as_json(self.target),
+            "neighbours": str(self.target.neighbours),
+            **_as_json(self.base),
+            "candidates": [_as_json(candidate) for candidate in self.candidates],
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class PairAnswer(Result):
+    """What one pair of databases loses, by every method that applies; made by `pair_bound`.
+
+    Attributes
+    ----------
+    suppression
+        How the suppression of the pair was given.
+    base
+        The guarantee of the mechanism.
+    losses
+        The loss by every method, the leading one first.
+    lower_bound
+        An epsilon that no bound can go below, if known.
+    """
+
+    suppression: str
+    base: Guarantee
+    losses: Mapping[str, PairLoss]
+    lower_bound: float | None = None
+
+    command: ClassVar[str] = "bound"
+    caution: ClassVar[str | None] = None
+
+    @property
+    def leading(self) -> PairLoss:
+        """The loss by the best method that applies."""
+        return next(iter(self.losses.values()))
+
+    @property
+    def verdict(self) -> str:
+        """What the pair loses."""
+        pair = f"({promised(self.leading.epsilon)}, {promised(self.leading.delta)})"
+        return f"This pair of databases loses at most {pair} under add-remove."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That this is no guarantee, and the loss that no bound can go below."""
+        notes = ["The loss of one pair of databases is not a guarantee for all of them."]
+        if self.lower_bound is not None:
+            notes.append(
+                f"No bound for this pair can go below epsilon = {usable(self.lower_bound)}."
+            )
+        return tuple(notes)
+
+    def tables(self) -> Sequence[Table]:
+        """Return the loss in both directions by every method."""
+        numbers = {
+            "ε": "epsilon",
+            "δ": "delta",
+            "ε of presence": "presence",
+            "ε of absence": "absence",
+        }
+        fields = (
+            Field("bound", "bound"),
+            *(Field(heading, key, promised, numeric=True) for heading, key in numbers.items()),
+            Field("", "remark"),
+        )
+        rows = tuple(
+            (name, *(getattr(loss, key) for key in numbers.values()), REMARKS.get(name, ""))
+            for name, loss in self.losses.items()
+        )
+        return (Table("losses", "One pair of databases", fields, rows),)
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return the loss in both directions by every method."""
+
+        def draw(axes: Axes) -> None:
+            names = list(self.losses)
+            for direction, marker in (("presence", "o"), ("absence", "s")):
+                losses = [getattr(loss, direction) for loss in self.losses.values()]
+                axes.plot(losses, names, marker, color="black", fillstyle="none", label=direction)
+            if self.lower_bound is not None:
+                axes.axvline(self.lower_bound, color="0.6", label="no bound can be lower")
+            axes.set_xlabel("ε of this pair of databases")
+            axes.set_title(f"Mechanism: {self.base.shown(ROUND_DOWN)}")
+            axes.legend()
+
+        return {"ε in both directions": draw}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the loss by every method, and that it is not a guarantee."""
+        content: dict[str, Any] = {
+            "omission": self.suppression,
+            "scope": "one pair of databases, not a guarantee",
+            "base": _as_json(self.base),
+            "epsilon": self.leading.epsilon,
+            "delta": self.leading.delta,
+            "neighbours": str(self.base.neighbours),
+            "directions": {method: loss._asdict() for method, loss in self.losses.items()},
+            "bounds": {method: loss.epsilon for method, loss in self.losses.items()},
+        }
+        if self.lower_bound is not None:
+            content["lower_bound"] = self.lower_bound
+        return {**content, "verdict": self.verdict, "notes": list(self.notes)}
+
+
+def bound(
+    omission: Omission,
+    base: Guarantee,
+    *,
+    releases: int = 1,
+    rows_per_person: int = 1,
+    declared: tuple[float, float] | None = None,
+) -> BoundAnswer:
+    """Return what holds for a release on what the omission leaves.
+
+    Parameters
+    ----------
+    omission : Omission
+        How records are left out.
+    base : Guarantee
+        What the mechanism promises about what is left.
+    releases : int
+        How many such statistics are computed on the same sample.
+    rows_per_person : int
+        How many records one person may have.
+    declared : tuple of float, optional
+        The declared bounds of the values, to see what is left of them.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of its range.
+    WrongNeighbours
+        If the omission has no bound under the relation of `base`.
+
+    Examples
+    --------
+    >>> from omit import PoissonSampling
+    >>> print(bound(PoissonSampling(0.1), Guarantee(1.0), releases=2).verdict)
+    The release of 2 statistics on the same sample is (0.4940287081, 0)-DP under add-remove.
+    """
+    releases = _validate.positive_integer("releases", releases)
+    rows = _validate.positive_integer("rows_per_person", rows_per_person)
+    released = Sample(omission).charge(base, times=releases).stated()
+    if isinstance(released, Statement):
+        released = released.group(rows)
+    if declared is not None:
+        declared = _validate.interval("bounds", declared)
+        omission.restrict(declared)
+    return BoundAnswer(omission, releases, rows, base, released, declared)
+
+
+def calibrate(
+    omission: Omission, target: Guarantee, *, releases: int = 1, rows_per_person: int = 1
+) -> CalibrationAnswer:
+    """Return what a mechanism needs, so that its release has the target: the inverse of `bound`.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of its range.
+    Unattainable
+        If no mechanism, however noisy, reaches the target.
+    WrongNeighbours
+        If the omission has no bound under the relation of `target`.
+
+    Examples
+    --------
+    >>> from omit import PoissonSampling
+    >>> calibrate(PoissonSampling(0.1), Guarantee(1.0)).base
+    Guarantee(epsilon=2.900477097889..., delta=0.0, neighbours='add-remove')
+    """
+    releases = _validate.positive_integer("releases", releases)
+    rows = _validate.positive_integer("rows_per_person", rows_per_person)
+    candidates = tuple(
+        base.per_statistic(releases) if isinstance(base, Guarantee) else base
+        for base in omission.candidates(target.per_row(rows))
+    )
+    return CalibrationAnswer(omission, releases, rows, target, candidates)
+
+
+def pair_bound(
+    pair: IndependentPair | SubsetPair, epsilon: float, delta: float = 0.0
+) -> PairAnswer:
+    """Return what one pair of databases loses under every (epsilon, delta)-DP mechanism.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of its range, or no method applies.
+
+    Examples
+    --------
+    >>> pair = IndependentPair(before=(0.1,), after=(0.2,), added=0.3)
+    >>> print(pair_bound(pair, 1.0).verdict)
+    This pair of databases loses at most (0.926557494, 0) under add-remove.
+    """
+    base = Guarantee(epsilon, delta)
+    if isinstance(pair, IndependentPair):
+        return PairAnswer("independent", base, {"exact": pair.loss(epsilon, delta)})
+    losses: dict[str, PairLoss] = {}
+    refusal: InvalidInput | None = None
+    try:
+        losses["exact"] = pair.exact(epsilon, delta)
+    except InvalidInput as error:
+        refusal = error
+    if pair.record not in pair.database:
+        losses["theorem-b.6"] = pair.theorem_b_6(epsilon, delta)
+        if pair.support_gap() is None:
+            losses["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
+    if refusal is not None and not losses:
+        raise refusal
+    return PairAnswer("subsets", base, losses, pair.lower_bound(epsilon))
+
+
+def _as_dictionary(value: object) -> dict[str, Any] | None:
+    """Return the fields of a dataclass, or None for what is none."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return None
+
+
+def _as_json(answer: Guarantee | Statement | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
+    if isinstance(answer, Guarantee | Statement):
+        neighbours = str(answer.neighbours)
+        return {"epsilon": answer.epsilon, "delta": answer.delta, "neighbours": neighbours}
+    content: dict[str, Any] = {"epsilon": None, "delta": None, "reason": answer.reason}
+    if isinstance(answer, NoNoiseNeeded):
+        return {**content, "answer": "no noise needed"}
+    witness = _as_dictionary(answer.witness)
+    shown = {} if witness is None else {"witness": witness}
+    return {**content, **shown, "answer": "no guarantee"}
+
+
+def _bounds_table(bounds: Mapping[str, float]) -> Table:
+    fields = (
+        Field("bound", "bound"),
+        Field("release's ε", "epsilon", promised, numeric=True),
+        Field("", "remark"),
+    )
+    rows = tuple((name, value, REMARKS.get(name, "")) for name, value in bounds.items())
+    return Table("bounds", "All bounds that are known", fields, rows)
+
+
+def _change(before: float, after: float) -> str:
+    """Say how epsilon changes, in numbers for which that holds and that show it."""
+    if after == before:
+        return "Privacy is unchanged."
+    if after > before:
+        return f"Privacy is lost: epsilon {rounded_down(before)} becomes {rounded_up(after)}."
+    for digits in (4, 10, 17):
+        shown = rounded_down(before, digits), rounded_up(after, digits)
+        if float(shown[1]) < float(shown[0]):
+            break
+    return f"Privacy is amplified: epsilon {shown[0]} becomes {shown[1]}."
+
+
+def _saving(target: float, base: float) -> str:
+    factor = rounded_down(base / target)
+    if base > target:
+        return f"Less noise is needed: the mechanism may use {factor} times the target epsilon."
+    if base < target:
+        return f"More noise is needed: the mechanism may use {factor} times the target epsilon."
+    return "As much noise is needed as without omission."
+
+
+def _narrowing(declared: tuple[float, float], left: tuple[float, float]) -> str:
+    """Say what is left of the declared bounds, and of the noise of a sum (Example 5.2)."""
+    text = f"Values in [{declared[0]:g}, {declared[1]:g}] become [{left[0]:g}, {left[1]:g}]"
+    largest, largest_left = max(map(abs, declared)), max(map(abs, left))
+    if largest == 0:
+        return f"{text}."
+    return f"{text}: the noise of a sum is {largest_left / largest:.4g} times as large."
