@@ -13,7 +13,8 @@ from omit import Guarantee, OutlierScoreSuppression, PoissonSampling
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.omissions import FixedSizeSampling, IndependentPair, Omission, TopOutlierRemoval
-from omit.omissions.answer import bound, calibrate, pair_bound
+from omit.omissions.answer import bound, calibrate
+from omit.omissions.pair_answer import pair_bound
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except SystemExit as end:
             if not isinstance(end.__context__, BrokenPipeError):
                 raise
-            code = _told(end.__context__, False)
+            code = _report_failure(end.__context__, False)
         except (Exception, KeyboardInterrupt) as error:
-            code = _told(error, bool(interrupted))
+            code = _report_failure(error, bool(interrupted))
     if not _flushed():
         give_up_output()
     sys.exit(code)
@@ -110,7 +110,7 @@ def _flushed() -> bool:
     return True
 
 
-def _told(error: BaseException, interrupted: bool) -> int:
+def _report_failure(error: BaseException, interrupted: bool) -> int:
     """Say in one sentence what happened and return the exit code; raise what is a mistake here."""
     if isinstance(error, StudyInterrupted):
         complain(str(error))
@@ -125,9 +125,9 @@ def _told(error: BaseException, interrupted: bool) -> int:
     if isinstance(error, _Usage):
         context = getattr(error, "ctx", None)
         if type(error).__name__ != "NoArgsIsHelpError":  # has shown the help
-            place = "omit" if context is None else context.command_path
-            said = error.format_message().replace("Value error, ", "").rstrip(".")
-            complain(f"Error: {said}; {place} --help shows what there is.")
+            command = "omit" if context is None else context.command_path
+            message = error.format_message().replace("Value error, ", "").rstrip(".")
+            complain(f"Error: {message}; {command} --help shows what there is.")
         return 2
     if isinstance(error, BrokenPipeError):
         give_up_output()  # whoever was reading has seen enough

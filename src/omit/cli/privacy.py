@@ -219,7 +219,7 @@ def independent(
     json: Json = False,
 ) -> None:
     """One pair of databases under independent suppression: the exact loss."""
-    from omit.omissions.answer import pair_bound
+    from omit.omissions.pair_answer import pair_bound
     from omit.omissions.pairs import IndependentPair
 
     pair = IndependentPair(Numbers.joined(before), Numbers.joined(after), added)
@@ -242,8 +242,7 @@ def subsets(
     json: Json = False,
 ) -> None:
     """One pair of databases under any suppression, given by its distribution over subsets."""
-    from omit.omissions.answer import pair_bound
-    from omit.omissions.pairs import read_subset_pair
+    from omit.omissions.pair_answer import pair_bound, read_subset_pair
 
     emit(ctx, pair_bound(read_subset_pair(file), epsilon, delta), json=json)
 

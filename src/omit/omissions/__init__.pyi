@@ -1,10 +1,8 @@
 from .answer import BoundAnswer as BoundAnswer
 from .answer import CalibrationAnswer as CalibrationAnswer
-from .answer import PairAnswer as PairAnswer
 from .answer import PrivacyAnswer as PrivacyAnswer
 from .answer import bound as bound
 from .answer import calibrate as calibrate
-from .answer import pair_bound as pair_bound
 from .base import Omission as Omission
 from .deterministic import RuleSuppression as RuleSuppression
 from .deterministic import StableSuppression as StableSuppression
@@ -16,6 +14,8 @@ from .outlier_bounds import mixture_epsilon as mixture_epsilon
 from .outlier_bounds import published_base_epsilon as published_base_epsilon
 from .outlier_bounds import published_epsilon as published_epsilon
 from .outlier_score import OutlierScoreSuppression as OutlierScoreSuppression
+from .pair_answer import PairAnswer as PairAnswer
+from .pair_answer import pair_bound as pair_bound
 from .pairs import IndependentPair as IndependentPair
 from .pairs import PairLoss as PairLoss
 from .pairs import SubsetPair as SubsetPair

@@ -1,4 +1,4 @@
-"""What an omission does to privacy, as results: `bound`, its inverse `calibrate`, and `pair_bound`.
+"""What an omission does to privacy, as results: `bound` and its inverse `calibrate`.
 
 Statistics on the same sample are composed before the omission amplifies them, and the rows of a
 person are grouped after it; `calibrate` goes the same way back.
@@ -16,22 +16,17 @@ import numpy as np
 
 from omit import _validate
 from omit._text import promised, rounded_down, rounded_up, usable
-from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
-from omit.omissions.pairs import IndependentPair, PairLoss, SubsetPair
 from omit.omissions.sample import Sample
 from omit.report.result import Drawing, Field, Result, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-REMARKS: Mapping[str, str] = {
+_REMARKS: Mapping[str, str] = {
     "mixture": "proved for every metric and database",
     "published": "Theorem 5.4, verified by computer on a grid",
-    "exact": "no mechanism loses more",
-    "theorem-5.3": "closed form, upper bound",
-    "theorem-b.6": "closed form for the nearest assignment, upper bound",
 }
 _POINTS = 61
 
@@ -179,7 +174,7 @@ class BoundAnswer(PrivacyAnswer):
             Field("release's δ", "delta", promised, numeric=True),
             Field("neighbours", "neighbours"),
         )
-        released = _as_json(self.released)
+        released = as_json(self.released)
         row = (
             self.base.epsilon,
             self.base.delta,
@@ -204,9 +199,9 @@ class BoundAnswer(PrivacyAnswer):
         """Return the question, the answer, and the other bounds."""
         content = {
             **self._question(),
-            "base": _as_json(self.base),
+            "base": as_json(self.base),
             "neighbours": str(self.base.neighbours),
-            **_as_json(self.released),
+            **as_json(self.released),
         }
         if self.declared is not None and isinstance(self.released, Statement):
             content["declared_bounds"] = self.declared
@@ -275,7 +270,7 @@ class CalibrationAnswer(PrivacyAnswer):
         names = iter(self.omission.privacy_bounds(self.target.epsilon))
         rows: list[tuple[Any, ...]] = []
         for candidate in self.candidates:
-            needed = _as_json(candidate)
+            needed = as_json(candidate)
             name = next(names, "")
             row = (
                 self.target.epsilon,
@@ -285,7 +280,7 @@ class CalibrationAnswer(PrivacyAnswer):
                 needed["delta"],
                 needed.get("neighbours", str(self.target.neighbours)),
                 name,
-                REMARKS.get(name, ""),
+                _REMARKS.get(name, ""),
             )
             rows.append(row[: len(fields)])
         return (Table("guarantees", str(self.omission), fields, tuple(rows)),)
@@ -301,110 +296,13 @@ class CalibrationAnswer(PrivacyAnswer):
         """Return the question, the answer, and the other candidates."""
         return {
             **self._question(),
-            "target": _as_json(self.target),
+            "target": as_json(self.target),
             "neighbours": str(self.target.neighbours),
-            **_as_json(self.base),
-            "candidates": [_as_json(candidate) for candidate in self.candidates],
+            **as_json(self.base),
+            "candidates": [as_json(candidate) for candidate in self.candidates],
             "verdict": self.verdict,
             "notes": list(self.notes),
         }
-
-
-@dataclass(frozen=True)
-class PairAnswer(Result):
-    """What one pair of databases loses, by every method that applies; made by `pair_bound`.
-
-    Attributes
-    ----------
-    suppression
-        How the suppression of the pair was given.
-    base
-        The guarantee of the mechanism.
-    losses
-        The loss by every method, the leading one first.
-    lower_bound
-        An epsilon that no bound can go below, if known.
-    """
-
-    suppression: str
-    base: Guarantee
-    losses: Mapping[str, PairLoss]
-    lower_bound: float | None = None
-
-    command: ClassVar[str] = "bound"
-    caution: ClassVar[str | None] = None
-
-    @property
-    def leading(self) -> PairLoss:
-        """The loss by the best method that applies."""
-        return next(iter(self.losses.values()))
-
-    @property
-    def verdict(self) -> str:
-        """What the pair loses."""
-        pair = f"({promised(self.leading.epsilon)}, {promised(self.leading.delta)})"
-        return f"This pair of databases loses at most {pair} under add-remove."
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """That this is no guarantee, and the loss that no bound can go below."""
-        notes = ["The loss of one pair of databases is not a guarantee for all of them."]
-        if self.lower_bound is not None:
-            notes.append(
-                f"No bound for this pair can go below epsilon = {usable(self.lower_bound)}."
-            )
-        return tuple(notes)
-
-    def tables(self) -> Sequence[Table]:
-        """Return the loss in both directions by every method."""
-        numbers = {
-            "ε": "epsilon",
-            "δ": "delta",
-            "ε of presence": "presence",
-            "ε of absence": "absence",
-        }
-        fields = (
-            Field("bound", "bound"),
-            *(Field(heading, key, promised, numeric=True) for heading, key in numbers.items()),
-            Field("", "remark"),
-        )
-        rows = tuple(
-            (name, *(getattr(loss, key) for key in numbers.values()), REMARKS.get(name, ""))
-            for name, loss in self.losses.items()
-        )
-        return (Table("losses", "One pair of databases", fields, rows),)
-
-    def figures(self) -> Mapping[str, Drawing]:
-        """Return the loss in both directions by every method."""
-
-        def draw(axes: Axes) -> None:
-            names = list(self.losses)
-            for direction, marker in (("presence", "o"), ("absence", "s")):
-                losses = [getattr(loss, direction) for loss in self.losses.values()]
-                axes.plot(losses, names, marker, color="black", fillstyle="none", label=direction)
-            if self.lower_bound is not None:
-                axes.axvline(self.lower_bound, color="0.6", label="no bound can be lower")
-            axes.set_xlabel("ε of this pair of databases")
-            axes.set_title(f"Mechanism: {self.base.shown(ROUND_DOWN)}")
-            axes.legend()
-
-        return {"ε in both directions": draw}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the loss by every method, and that it is not a guarantee."""
-        content: dict[str, Any] = {
-            "omission": self.suppression,
-            "scope": "one pair of databases, not a guarantee",
-            "base": _as_json(self.base),
-            "epsilon": self.leading.epsilon,
-            "delta": self.leading.delta,
-            "neighbours": str(self.base.neighbours),
-            "directions": {method: loss._asdict() for method, loss in self.losses.items()},
-            "bounds": {method: loss.epsilon for method, loss in self.losses.items()},
-        }
-        if self.lower_bound is not None:
-            content["lower_bound"] = self.lower_bound
-        return {**content, "verdict": self.verdict, "notes": list(self.notes)}
 
 
 def bound(
@@ -483,40 +381,6 @@ def calibrate(
     return CalibrationAnswer(omission, releases, rows, target, candidates)
 
 
-def pair_bound(
-    pair: IndependentPair | SubsetPair, epsilon: float, delta: float = 0.0
-) -> PairAnswer:
-    """Return what one pair of databases loses under every (epsilon, delta)-DP mechanism.
-
-    Raises
-    ------
-    InvalidInput
-        If a number is out of its range, or no method applies.
-
-    Examples
-    --------
-    >>> pair = IndependentPair(before=(0.1,), after=(0.2,), added=0.3)
-    >>> print(pair_bound(pair, 1.0).verdict)
-    This pair of databases loses at most (0.926557494, 0) under add-remove.
-    """
-    base = Guarantee(epsilon, delta)
-    if isinstance(pair, IndependentPair):
-        return PairAnswer("independent", base, {"exact": pair.loss(epsilon, delta)})
-    losses: dict[str, PairLoss] = {}
-    refusal: InvalidInput | None = None
-    try:
-        losses["exact"] = pair.exact(epsilon, delta)
-    except InvalidInput as error:
-        refusal = error
-    if pair.record not in pair.database:
-        losses["theorem-b.6"] = pair.theorem_b_6(epsilon, delta)
-        if pair.support_gap() is None:
-            losses["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
-    if refusal is not None and not losses:
-        raise refusal
-    return PairAnswer("subsets", base, losses, pair.lower_bound(epsilon))
-
-
 def _as_dictionary(value: object) -> dict[str, Any] | None:
     """Return the fields of a dataclass, or None for what is none."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -524,7 +388,14 @@ def _as_dictionary(value: object) -> dict[str, Any] | None:
     return None
 
 
-def _as_json(answer: Guarantee | Statement | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
+def as_json(answer: Guarantee | Statement | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
+    """Return a pair, or why there is none, as JSON holds it.
+
+    Examples
+    --------
+    >>> as_json(Guarantee(1.0))
+    {'epsilon': 1.0, 'delta': 0.0, 'neighbours': 'add-remove'}
+    """
     if isinstance(answer, Guarantee | Statement):
         neighbours = str(answer.neighbours)
         return {"epsilon": answer.epsilon, "delta": answer.delta, "neighbours": neighbours}
@@ -542,7 +413,7 @@ def _bounds_table(bounds: Mapping[str, float]) -> Table:
         Field("release's ε", "epsilon", promised, numeric=True),
         Field("", "remark"),
     )
-    rows = tuple((name, value, REMARKS.get(name, "")) for name, value in bounds.items())
+    rows = tuple((name, value, _REMARKS.get(name, "")) for name, value in bounds.items())
     return Table("bounds", "All bounds that are known", fields, rows)
 
 

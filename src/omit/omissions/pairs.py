@@ -1,35 +1,27 @@
-"""Any suppression at all, for one pair of databases, given by its distribution over subsets.
+"""What a suppression costs one pair of neighbouring databases, `D` and `D' = D + y`.
 
-For `D` and `D' = D + y` a suppression is two distributions: what is left of `D`, and what is left
-of `D'`. Three answers to what the pair loses under every (epsilon, delta)-DP mechanism:
+A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
+
+*Any suppression* is two distributions over subsets, of what is left of `D` and of `D'`
+(`SubsetPair`). Three answers to what the pair loses under every (epsilon, delta)-DP mechanism:
 
 - `theorem_5_3` and `theorem_b_6` of the omitting-records paper, closed forms and upper bounds;
 - `exact`, the linear program over all mechanisms (`subset_program`), for small databases.
 
-A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
-
-Independent suppression of a pair of neighbouring databases: the exact loss.
-
-`S` deletes each record independently; the probabilities may depend on the whole database. For a
-pair `D`, `D' = D + y` let `o` and `o'` be a record's deletion probabilities under `D` and `D'`, and
-`o_y` that of the added record. Then the largest ratio of probabilities that any pure epsilon-DP
-mechanism can show is a product over the records, one Moebius function each (documentation, "The
-mixture bound"). It is exact if the mechanism can tell equal records apart, and an upper bound if
-it sees a multiset.
-
-A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
-
-Reading the distributions of a suppression over subsets from a JSON file.
+*Independent suppression* deletes records independently, with probabilities that may depend on the
+whole database (`IndependentPair`). Let `o` and `o'` be a record's deletion probabilities under `D`
+and `D'`, and `o_y` that of the added record. Then the largest ratio of probabilities that any pure
+epsilon-DP mechanism can show is a product over the records, with one Moebius function per record
+(documentation, "The mixture bound"). It is exact if the mechanism can tell equal records apart, and
+an upper bound if it sees a multiset.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,13 +37,15 @@ Assignment: TypeAlias = Mapping[Any, Any]
 _SUM_TOLERANCE = 1e-9
 # How many pairs of subsets are compared to find the nearest ones, in some seconds.
 _LARGEST_SEARCH = 1_000_000
+# Every further record doubles the number of subsets.
+_MOST_SUBSET_RECORDS = 16
 
 
 class PairLoss(NamedTuple):
     """What one pair of databases loses, in both directions.
 
-    `presence` bounds the output on `D + y` by that on `D`, `absence` the other way round; each
-    has the delta of its own proof.
+    `presence` bounds the output on `D + y` by that on `D`, `absence` the other way round; both
+    have the delta of their own proof.
     """
 
     presence: float
@@ -298,19 +292,19 @@ class SubsetPair:
 
     def _reachable(self) -> dict[Subset, tuple[float, float]]:
         """Return each `C` of `D` such that `D'` leaves `C` or `C + y`, with both probabilities."""
-        found: dict[Subset, tuple[float, float]] = {}
+        reachable: dict[Subset, tuple[float, float]] = {}
         for subset, weight in self.with_record.items():
             if self.record in subset:
                 index = subset.index(self.record)
                 rest = subset[:index] + subset[index + 1 :]
-                found[rest] = (found.get(rest, (0.0, 0.0))[0], weight)
+                reachable[rest] = (reachable.get(rest, (0.0, 0.0))[0], weight)
             else:
-                found[subset] = (weight, found.get(subset, (0.0, 0.0))[1])
-        return found
+                reachable[subset] = (weight, reachable.get(subset, (0.0, 0.0))[1])
+        return reachable
 
 
 def _closed_form_epsilon(epsilon: float, steps: int = 1) -> float:
-    """Return an epsilon whose exponential exists, also for so many steps."""
+    """Return an epsilon whose exponential exists, also for this many steps."""
     if _validate.epsilon(epsilon) * steps > 700:
         most = 700 / steps
         raise InvalidInput(
@@ -404,10 +398,6 @@ def _records(name: str, values: Iterable[Hashable]) -> Subset:
 
 def _geometric_sum(ratio: float, terms: int) -> float:
     return math.fsum(ratio**power for power in range(terms))
-
-
-# Every further record doubles the number of subsets.
-_MOST_SUBSET_RECORDS = 16
 
 
 @dataclass(frozen=True)
@@ -518,59 +508,4 @@ def _subset_probabilities(
             for outcome, chance in ((kept, probability), ((*kept, label), 1 - probability)):
                 longer[outcome] = longer.get(outcome, 0.0) + weight * chance
         distribution = longer
-    return distribution
-
-
-# Some tens of thousands of subsets; a device without end stops here, too.
-_LARGEST_FILE = 20_000_000
-_MOST_SUBSETS = 32_768
-
-
-def read_subset_pair(file: Path) -> SubsetPair:
-    """Return the pair described by a file.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be read or does not have the expected form.
-    """
-    try:
-        with file.open("rb") as stream:
-            text = stream.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
-    if len(text) > _LARGEST_FILE:
-        raise InvalidInput(f"Expected {file} to have at most {_LARGEST_FILE:,} bytes.")
-    try:
-        content = json.loads(text.decode("utf-8"))
-    except RecursionError as error:
-        raise InvalidInput(f"Expected {file} to be JSON, and it is nested too deeply.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"Expected {file} to be JSON in UTF-8.") from error
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"Expected {file} to be JSON in UTF-8: {error}.") from error
-    except ValueError as error:  # whole numbers of more digits than Python reads
-        raise InvalidInput(f"Expected {file} to have no number of thousands of digits.") from error
-    try:
-        return SubsetPair.from_distributions(
-            database=tuple(content["database"]),
-            record=content["record"],
-            without=_read_distribution(content["without"]),
-            with_record=_read_distribution(content["with_record"]),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidInput(
-            f"Expected {file} to hold database, record, without and with_record, the latter two "
-            "as lists of {kept, probability}, with numbers or texts as records."
-        ) from error
-
-
-def _read_distribution(rows: list[dict[str, Any]]) -> dict[tuple[Hashable, ...], float]:
-    if len(rows) > _MOST_SUBSETS:
-        raise InvalidInput(f"Expected at most {_MOST_SUBSETS:,} subsets, got {len(rows):,}.")
-    distribution: dict[tuple[Hashable, ...], float] = {}
-    for row in rows:
-        kept = tuple(row["kept"])
-        probability = _validate.probability("probability", row["probability"])
-        distribution[kept] = distribution.get(kept, 0.0) + probability
     return distribution
