@@ -12,7 +12,7 @@ from omit.cli import clustering as options
 from omit.cli.choosing import Chosen
 from omit.cli.comparisons import as_json, known_truth, show, write_report
 from omit.cli.emit import print_json, progress_bar
-from omit.cli.options import PUBLISHED_RUNS, Json, runs_asked_for
+from omit.cli.options import PUBLISHED_RUNS, Json, RowsPerPerson, runs_asked_for
 from omit.report.files import require_writable
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ Truth = Annotated[
 Runs = Annotated[
     str,
     typer.Option(
-        help="Runs where the error is simulated (for clusterings at most), or paper, as published."
+        help="Number of simulated runs (a maximum for clusterings), or paper for the number used "
+        "in the paper."
     ),
 ]
 
@@ -64,7 +65,7 @@ def compare(
         ),
     ] = None,
     sampled_from: SampledFrom = None,
-    rows_per_person: Annotated[int, typer.Option(help="How many records one person may have.")] = 1,
+    rows_per_person: RowsPerPerson = 1,
     no_noise_reduction: Annotated[
         bool,
         typer.Option(
@@ -76,10 +77,10 @@ def compare(
     truth: Truth = None,
     method: Annotated[str, typer.Option(help="auto, exact or simulated.")] = "auto",
     runs: Runs = "2000",
-    seed: Annotated[int, typer.Option(help="Of simulated rows.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for simulated errors.")] = 0,
     measured_on: options.MeasuredOn = "all",
     report: Annotated[
-        Path | None, typer.Option(help="Where to write the HTML report; omit-report.html if bare.")
+        Path | None, typer.Option(help="Path of the HTML report.", show_default="omit-report.html")
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     json: Json = False,

@@ -52,7 +52,7 @@ def choose(
         ),
     ] = None,
     categories: Annotated[
-        str | None, typer.Option(help="Declared categories of a text column, with commas.")
+        str | None, typer.Option(help="Comma-separated declared categories of a text column.")
     ] = None,
     table: TableName = None,
     statistic: Annotated[
@@ -78,12 +78,12 @@ def choose(
     neighbours: Annotated[
         str | None,
         typer.Option(
-            help="Neighbour relation: add-remove or replace, which medians and --metric mse are "
-            "under."
+            help="Neighbour relation: add-remove or replace.",
+            show_default="replace for quantiles and --metric mse, else add-remove",
         ),
     ] = None,
     delta: Annotated[
-        float, typer.Option(help="Delta of the release; Gaussian noise needs some.")
+        float, typer.Option(help="Delta of the release; Gaussian noise requires delta > 0.")
     ] = 0.0,
     k: options.K = None,
     columns: options.Columns = None,

@@ -21,21 +21,28 @@ _PANEL = "Clusterings"
 
 K = Annotated[
     int | None,
-    typer.Option("--k", help="How many clusters; 5 and 4 if not given.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--k",
+        help="Number of clusters.",
+        show_default="5 for kmeans, 4 for kmedian",
+        rich_help_panel=_PANEL,
+    ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
-        help="Which columns, with commas; all declared ones if bare.", rich_help_panel=_PANEL
+        help="Comma-separated columns.",
+        show_default="all registered columns",
+        rich_help_panel=_PANEL,
     ),
 ]
 Iterations = Annotated[
-    int, typer.Option(help="For kmeans: how often centres are moved.", rich_help_panel=_PANEL)
+    int, typer.Option(help="For kmeans: number of iterations.", rich_help_panel=_PANEL)
 ]
 Budget = Annotated[
     str,
     typer.Option(
-        help="For kmeans: su, published, or composed, which needs some delta.",
+        help="For kmeans: su, published, or composed, which requires delta > 0.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -46,13 +53,15 @@ Start = Annotated[
 Candidates = Annotated[
     int,
     typer.Option(
-        help="For kmedian: values in each column that a centre can have.", rich_help_panel=_PANEL
+        help="For kmedian: number of values per column that a centre can have.",
+        rich_help_panel=_PANEL,
     ),
 ]
 MeasuredOn = Annotated[
     str,
     typer.Option(
-        help="Whose distances make the error: all, kept or kept-sum.", rich_help_panel=_PANEL
+        help="Records that count towards the error: all, kept or kept-sum.",
+        rich_help_panel=_PANEL,
     ),
 ]
 

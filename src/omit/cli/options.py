@@ -39,8 +39,8 @@ class Numbers(tuple[float, ...]):
     __slots__ = ()
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the numbers of a text.
+    def parse(cls, text: str | Self) -> Self:
+        """Return the numbers of a text; numbers, such as a default, are returned as they are.
 
         Raises
         ------
@@ -52,8 +52,10 @@ class Numbers(tuple[float, ...]):
         >>> Numbers.parse("0.1,0.2")
         (0.1, 0.2)
         """
+        if isinstance(text, cls):
+            return text
         try:
-            return cls(float(part) for part in text.split(","))
+            return cls(float(part) for part in str(text).split(","))
         except ValueError as error:
             raise typer.BadParameter(
                 f"{text!r} is not a list of numbers such as 0.1,0.2"
@@ -71,9 +73,16 @@ class Numbers(tuple[float, ...]):
         return tuple(number for numbers in lists or () for number in numbers)
 
 
-def number_list(help_text: str, *names: str, metavar: str = "NUMBER,...") -> Any:
-    """Return an option of one or more numbers, separated by commas or given several times."""
-    return typer.Option(*names, parser=Numbers.parse, metavar=metavar, help=help_text)
+def number_list(
+    text: str, *names: str, metavar: str = "NUMBER,...", default: str | bool = False
+) -> Any:
+    """Return an option of one or more numbers, separated by commas or given several times.
+
+    The text is that of the help; `default` says there what holds if nothing is given.
+    """
+    return typer.Option(
+        *names, parser=Numbers.parse, metavar=metavar, help=text, show_default=default
+    )
 
 
 Source = Annotated[

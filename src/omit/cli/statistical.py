@@ -38,7 +38,10 @@ partition_app = typer.Typer(
 
 Size = Annotated[int, typer.Option("--n", help="Number of entries of the database.")]
 Epsilons = Annotated[
-    list[Numbers] | None, number_list("Values of epsilon at which delta is printed.", "--epsilon")
+    list[Numbers] | None,
+    number_list(
+        "Values of epsilon at which delta is printed.", "--epsilon", default="a few over the curve"
+    ),
 ]
 Known = Annotated[int, typer.Option(help="Number of other entries that the adversary knows.")]
 NoiseText = Annotated[
@@ -47,10 +50,11 @@ NoiseText = Annotated[
         "--noise", help="Noise on the answer: laplace:S, gaussian:S or discrete-gaussian:S."
     ),
 ]
+EVEN_CHANCE = [Numbers((0.5,))]
 NoFigure = Annotated[bool, typer.Option("--no-figure", help="Draw nothing.")]
 Importance = Annotated[
     list[Numbers] | None,
-    number_list("Weights of the squared errors, one per query. [default: all equal]"),
+    number_list("Weights of the squared errors, one per query.", default="all equal"),
 ]
 
 
@@ -205,9 +209,9 @@ def plan_(
         ),
     ] = None,
     p: Annotated[
-        list[Numbers] | None,
-        number_list("Probability of the property, or one per query. [default: 0.5]", "--p"),
-    ] = None,
+        list[Numbers],
+        number_list("Probability of the property, or one per query.", "--p", default="0.5"),
+    ] = EVEN_CHANCE,
     importance: Importance = None,
     same_property: Annotated[
         bool,
@@ -222,7 +226,7 @@ def plan_(
     from omit.errors import InvalidInput
     from omit.statistical.planner import most_queries, plan
 
-    chances, weights = Numbers.joined(p) or (0.5,), Numbers.joined(importance)
+    chances, weights = Numbers.joined(p), Numbers.joined(importance)
     if (queries is None) == (delta is None):
         raise InvalidInput("Expected either --queries or --delta.")
     if delta is not None:
