@@ -92,7 +92,7 @@ for name, way in OMISSIONS.items():
     CALLS[f"amplify, {name}"] = Call(way.amplify, (GUARANTEE,))
     CALLS[f"candidates, {name}"] = Call(way.candidates, (Guarantee(3.0, 1e-6),))
     CALLS[f"lower_bound, {name}"] = Call(way.lower_bound, (GUARANTEE,))
-    CALLS[f"bounds, {name}"] = Call(way.bounds, (1.0,))
+    CALLS[f"bounds, {name}"] = Call(way.privacy_bounds, (1.0,))
     CALLS[f"suited_to, {name}"] = Call(way.suited_to, ("mode",))
     if name != "stable":
         CALLS[f"keep_probabilities, {name}"] = Call(way.keep_probabilities, (COLUMN,))
