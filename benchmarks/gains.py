@@ -60,7 +60,7 @@ def main() -> None:
     sampling = omit.FixedSizeSampling(size=1001, population=10_001)
     target, mechanism = omit.Guarantee(0.1, DELTA, "replace"), omit.mechanisms.SmoothQuantile()
 
-    def error(method: Literal["auto", "simulated"]) -> omit.Error:
+    def error(method: Literal["auto", "simulated"]) -> omit.ExpectedError:
         return omit.expected_error(column, mechanism, target, sampling, method)
 
     integrated, simulated = error("auto"), error("simulated")

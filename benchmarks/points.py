@@ -30,7 +30,6 @@ BLOCK = 200
 
 
 def scores(points: omit.Points, distance: str) -> FloatArray:
-    point_distances.cache_clear()
     return point_distances(points, distance).means
 
 
@@ -95,7 +94,7 @@ def measure_draws(points: omit.Points, runs: int = 500) -> None:
         omit.FixedSizeSampling(points.size // 2, points.size),
         omit.OutlierScoreSuppression(0.1, 0.3),
     ):
-        draws = each.draw_kept(points, rng)
+        draws = each.design(points, "euclidean").positions(points.size, rng)
         next(draws)
         taken = seconds(partial(draw, draws, runs)) / runs
         print(f"  {each}: {1e6 * taken:.0f} µs, ratio {taken / alone:.1f}")

@@ -22,7 +22,7 @@ from .errors import StudyFailed as StudyFailed
 from .errors import StudyInterrupted as StudyInterrupted
 from .errors import Unattainable as Unattainable
 from .errors import WrongNeighbours as WrongNeighbours
-from .exact.error import Error as Error
+from .exact.error import ExpectedError as ExpectedError
 from .guarantee import ADD_REMOVE as ADD_REMOVE
 from .guarantee import REPLACE as REPLACE
 from .guarantee import Guarantee as Guarantee
@@ -31,6 +31,7 @@ from .guarantee import NoNoiseNeeded as NoNoiseNeeded
 from .guarantee import Relation as Relation
 from .guarantee import Statement as Statement
 from .mechanisms.base import Mechanism as Mechanism
+from .mechanisms.base import Prepared as Prepared
 from .mechanisms.kmeans import DPLloyd as DPLloyd
 from .mechanisms.mean import NoisyMean as NoisyMean
 from .mechanisms.mode import NoisyMode as NoisyMode

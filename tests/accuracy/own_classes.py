@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit import Column, Guarantee, Mechanism, Omission
+from omit import Column, Guarantee, Mechanism, Omission, Prepared
+from omit.data.base import Data
+from omit.laws.design import Design, Independent
+from omit.mechanisms.base import Promise
 
 FloatArray = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -26,24 +29,28 @@ class NoisyTotal(Mechanism):
     def __str__(self) -> str:
         return "noisy total"
 
-    def truth(self, column: Column) -> float:
-        return column.mean * column.size
+    def prepare(
+        self, data: Column, promise: Promise, *, bounds: Any = None, truth: Any = None
+    ) -> PreparedTotal:
+        assert isinstance(promise, Guarantee)
+        self.require_relation(promise)
+        limits = data.bounds if bounds is None else bounds
+        assert limits is not None
+        scale = max(map(abs, limits)) / promise.epsilon
+        target = data.mean * data.size if truth is None else truth
+        return PreparedTotal(self, data, scale, target)
 
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        self.require_relation(guarantee)
-        assert bounds is not None
-        scale = max(map(abs, bounds)) / guarantee.epsilon
-        return np.asarray(counts @ column.values + rng.laplace(0, scale, len(counts)))
 
-    def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
-        return np.asarray(np.abs(answers - truth), dtype=np.float64)
+@dataclass(frozen=True, eq=False)
+class PreparedTotal(Prepared):
+    mechanism: NoisyTotal
+    column: Column
+    scale: float
+    truth: float
+
+    def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
+        answers = kept @ self.column.values + rng.laplace(0, self.scale, len(kept))
+        return np.asarray(np.abs(answers - self.truth), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -59,8 +66,9 @@ class HalfOfTheOld(Omission):
         # Somebody young is kept for certain, so nothing is gained.
         return np.asarray(epsilon, dtype=np.float64)
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
-        return np.where(column.values >= self.age, 0.5, 1.0)
+    def design(self, data: Data, distance: str) -> Design:
+        assert isinstance(data, Column)
+        return Independent(np.where(data.values >= self.age, 0.5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -74,21 +82,19 @@ class Dial(Mechanism):
     def __str__(self) -> str:
         return "dial"
 
-    def truth(self, column: Column) -> float:
-        return 0.0
+    def prepare(
+        self, data: Column, promise: Promise, *, bounds: Any = None, truth: Any = None
+    ) -> PreparedDial:
+        return PreparedDial(self)
 
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        return np.asarray(counts[:, 0] + counts[:, 1] * rng.choice([-1, 1], len(counts)))
 
-    def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
-        return np.asarray(answers, dtype=np.float64)
+@dataclass(frozen=True, eq=False)
+class PreparedDial(Prepared):
+    mechanism: Dial
+
+    def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
+        signs = rng.choice([-1, 1], len(kept))
+        return np.asarray(kept[:, 0] + kept[:, 1] * signs, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -104,5 +110,14 @@ class SetCounts(Omission):
     def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
         return np.asarray(epsilon, dtype=np.float64)
 
-    def draw_counts(self, column: Column, runs: int, rng: np.random.Generator) -> Counts:
+    def design(self, data: Data, distance: str) -> Design:
+        return TheseCounts(self.mean, self.spread)
+
+
+@dataclass(frozen=True)
+class TheseCounts(Design):
+    mean: int
+    spread: int
+
+    def counts(self, multiplicities: Counts, runs: int, rng: np.random.Generator) -> Counts:
         return np.tile(np.array([self.mean, self.spread]), (runs, 1))

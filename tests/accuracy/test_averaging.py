@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from omit import Column, Comparison, FixedSizeSampling, Guarantee, Mechanism, compare
-from omit.accuracy.sampled_from import averages_two
+from omit import Column, Comparison, FixedSizeSampling, Guarantee, Mechanism, NoisyMean, compare
 from omit.mechanisms import (
     ExponentialQuantile,
     GlobalQuantile,
-    KnownSizeMean,
     ProposeTestRelease,
     SmoothQuantile,
     global_sensitivity,
@@ -32,14 +30,18 @@ def said(comparison: Comparison) -> str:
 def test_a_median_averages_two_records_where_its_sensitivity_is_halved(size: int) -> None:
     column = Column.from_values(range(size), bounds=(0, 100))
     halved = global_sensitivity(column, "median") < 100
-    assert averages_two(GlobalQuantile(), size) == halved
-    assert averages_two(SmoothQuantile(), size) == halved
-    assert averages_two(ProposeTestRelease(), size) == halved
+    assert GlobalQuantile().averages_two(size) == halved
+    assert SmoothQuantile().averages_two(size) == halved
+    assert ProposeTestRelease().averages_two(size) == halved
 
 
 def test_other_statistics_and_mechanisms_do_not_depend_on_parity() -> None:
-    for mechanism in (GlobalQuantile(0.9), ExponentialQuantile(), KnownSizeMean()):
-        assert not averages_two(mechanism, 10)
+    for mechanism in (
+        GlobalQuantile(0.9),
+        ExponentialQuantile(),
+        NoisyMean("laplace", "published", "squared"),
+    ):
+        assert not mechanism.averages_two(10)
         assert said(compared(21, mechanism, 10, 11)) == ""
 
 

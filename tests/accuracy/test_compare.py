@@ -69,7 +69,7 @@ def test_the_first_row_is_without_omission_and_the_others_follow_in_order() -> N
     assert (result.rows[0].ratio, result.rows[0].standing) == (1.0, "baseline")
     assert [row.omission for row in result.rows[1:]] == [
         PoissonSampling(0.5),
-        OutlierScoreSuppression(0.1, 0.2, "absolute"),
+        OutlierScoreSuppression(0.1, 0.2),
         PoissonSampling(0.1),
     ]
 
@@ -92,10 +92,10 @@ def test_without_noise_reduction_all_rows_have_the_same_base() -> None:
     result = compare(
         ages, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5), unreachable, noise_reduction=False
     )
-    assert [row.base for row in result.rows] == [Guarantee(1.0)] * 3
+    assert [row.promise for row in result.rows] == [Guarantee(1.0)] * 3
     assert [row.standing for row in result.rows] == ["baseline", "worse", "worse"]
     reduced = compare(ages, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5))
-    assert reduced.rows[1].base == PoissonSampling(0.5).calibrate(Guarantee(1.0))
+    assert reduced.rows[1].promise == PoissonSampling(0.5).calibrate(Guarantee(1.0))
     assert (reduced.rows[1].ratio or 0) < (result.rows[1].ratio or 0)
     assert result.to_json()["noise_reduction"] is False
 
@@ -103,16 +103,18 @@ def test_without_noise_reduction_all_rows_have_the_same_base() -> None:
 def test_a_person_with_two_records_needs_half_of_epsilon_for_each() -> None:
     for_people = compare(ages, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5), rows_per_person=2)
     for_records = compare(ages, NoisyMean(), Guarantee(0.5), PoissonSampling(0.5))
-    assert for_people.target == Guarantee(1.0)
-    assert [row.base for row in for_people.rows] == [row.base for row in for_records.rows]
+    assert for_people.question.guarantee == Guarantee(1.0)
+    assert [row.promise for row in for_people.rows] == [row.promise for row in for_records.rows]
     assert for_people.baseline.value == for_records.baseline.value
     assert "for a person with up to 2 records" in for_people.verdict
     assert for_people.to_json()["target"]["rows_per_person"] == 2
     # With delta, group privacy divides it by 1 + e^(epsilon/2).
     base = (
-        compare(ages, NoisyMean("gaussian"), Guarantee(1.0, 1e-6), rows_per_person=2).rows[0].base
+        compare(ages, NoisyMean("gaussian"), Guarantee(1.0, 1e-6), rows_per_person=2)
+        .rows[0]
+        .promise
     )
-    assert base is not None
+    assert isinstance(base, Guarantee)
     assert base.delta == pytest.approx(1e-6 / (1 + 2.718281828459045**0.5))
     with pytest.raises(InvalidInput, match="rows"):
         compare(ages, NoisyMean(), Guarantee(1.0), rows_per_person=0)
@@ -137,7 +139,12 @@ def test_what_cannot_reach_the_guarantee_has_a_row_that_says_why() -> None:
     )
     published, sampling, removal = result.rows[1:]
     for row in (published, removal):
-        assert (row.standing, row.error, row.base, row.ratio) == ("unattainable", None, None, None)
+        assert (row.standing, row.error, row.promise, row.ratio) == (
+            "unattainable",
+            None,
+            None,
+            None,
+        )
     assert "costs epsilon = 2 even if" in (published.reason or "")
     assert "unbounded sensitivity" in (removal.reason or "")
     assert sampling.standing == "worse"
@@ -318,7 +325,7 @@ def test_a_notebook_shows_names_as_text_never_as_markup() -> None:
     assert "&lt;b&gt;age&lt;/b&gt; &amp; more" in html
     assert "<b>age</b>" not in html
     assert html.count("<tr>") == 3
-    assert "curator&#x27;s eyes only" in html
+    assert "curator&#39;s eyes only" in html
 
 
 def test_what_must_be_said_is_said_beside_the_numbers() -> None:

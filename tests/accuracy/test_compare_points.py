@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -21,17 +23,21 @@ from omit import (
     expected_error,
 )
 from omit._numeric import FloatArray
-from omit.accuracy.grids import landscape, usual_rates
-from omit.accuracy.search import best, solve
-from omit.accuracy.simulated_points import Losses, _difference, clustering_losses, looks
+from omit.accuracy.expected import Question
+from omit.accuracy.grids import CurvesQuestion
+from omit.accuracy.search import best
+from omit.accuracy.simulated import Runs, _difference, looks
 from omit.data.points import Points
 from omit.data.reading import read_points
 from omit.errors import InvalidInput
 from omit.laws.intervals import Interval, bounded_interval, student_interval
 from omit.mechanisms import GlobalQuantile
+from omit.mechanisms.base import Prepared
+from omit.mechanisms.clustering import Metric
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
 from omit.omissions.sampling import NoOmission
+from tests.parts import clustering_losses, solved
 
 
 def _clusters(size: int = 600, spread: float = 0.08, seed: int = 3) -> Points:
@@ -61,8 +67,8 @@ def test_a_sample_of_all_records_changes_nothing_in_any_run(
 def test_a_secret_sample_of_points_needs_less_noise() -> None:
     target = Guarantee(1.0, neighbours="replace")
     found = compare(points, DPLloyd(3), target, runs=4, sampled_from=60_000)
-    base = found.rows[0].base
-    assert base is not None
+    base = found.rows[0].promise
+    assert isinstance(base, Guarantee)
     assert base.epsilon == pytest.approx(math.log1p(100 * math.expm1(1.0)))
     assert "for the population of 60,000" in found.verdict
 
@@ -122,8 +128,8 @@ def test_an_error_lies_within_its_interval() -> None:
     """With sums over the kept, which settings do not share, nothing is borrowed from others."""
     data = read_points("kmedian-synthetic")
     rates = PoissonSampling(rate=0.02), PoissonSampling(rate=0.9999)
-    for measure in ("all", "kept", "kept-sum"):
-        found = compare(data, DPLloyd(4), TARGET, *rates, runs=600, measured_on=measure, seed=3)
+    for metric in get_args(Metric):
+        found = compare(data, DPLloyd(4, metric=metric), TARGET, *rates, runs=600, seed=3)
         for row in found.rows:
             assert row.error is not None
             assert 0 <= row.error.low <= row.error.value <= row.error.high
@@ -193,9 +199,17 @@ def test_no_centres_lose_more_than_the_largest_loss(mechanism: DPLloyd | Private
         # A record in one corner, and its centre in the opposite one.
         alone = mechanism.prepare(Points.from_rows([corner, -corner], (-1, 1)), TARGET)
         assert alone.loss(-corner[None], np.array([0])) == pytest.approx(alone.largest_losses()[0])
-    for measured_on in ("all", "kept", "kept-sum"):
-        runs = clustering_losses(data, mechanism, TARGET, PoissonSampling(0.4), rng, measured_on)
+    for metric in get_args(Metric):
+        measured = replace(mechanism, metric=metric)
+        runs = clustering_losses(data, measured, TARGET, PoissonSampling(0.4), rng)
         assert np.nanmax(runs.first(50)) <= runs.largest
+
+
+class AtMostSix(Prepared):
+    largest_error = 6.0
+
+    def errors(self, kept: object, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
 
 
 def test_a_rare_disaster_is_not_taken_for_a_clear_verdict() -> None:
@@ -206,8 +220,8 @@ def test_a_rare_disaster_is_not_taken_for_a_clear_verdict() -> None:
     wrong = judged_worse = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        plain = Losses(iter(np.where(rng.random(500) < 1 / 300, 5.0, 0.1)), 6.0)
-        other = Losses(iter(0.1 + 0.004 * rng.random(500)), 6.0)
+        plain = Runs(AtMostSix(), iter(np.where(rng.random(500) < 1 / 300, 5.0, 0.1)))
+        other = Runs(AtMostSix(), iter(0.1 + 0.004 * rng.random(500)))
         found = _difference(plain, other, 500)
         student = student_interval(other.first(500) - plain.first(500))
         wrong += found.low > 0
@@ -254,14 +268,19 @@ def test_a_comparison_is_the_same_every_time() -> None:
 
 def test_scores_of_points_are_euclidean_unless_said_otherwise() -> None:
     found = compare(points, PrivateKMedian(3, 9), TARGET, OutlierScoreSuppression(0.1, 0.3), runs=9)
-    assert "Euclidean" in str(found.rows[1].omission)
+    assert found.question.mechanism.distance == "euclidean"
+    told = compare(
+        points, PrivateKMedian(3, 9), TARGET, OutlierScoreSuppression(0.1, 0.3, "euclidean"), runs=9
+    )
+    assert told.rows[1].error == found.rows[1].error
 
 
 def test_fixed_size_samples_compare_under_replace() -> None:
     sample = FixedSizeSampling(size=300, population=600)
     found = compare(points, DPLloyd(3), Guarantee(1.0, neighbours="replace"), sample, runs=40)
-    assert found.rows[1].base is not None
-    assert found.rows[1].base.epsilon > 1
+    base = found.rows[1].promise
+    assert isinstance(base, Guarantee)
+    assert base.epsilon > 1
     assert found.rows[1].error is not None
 
 
@@ -276,8 +295,8 @@ def test_sums_over_a_sample_shrink_with_it_and_averages_do_not() -> None:
     """Why summed cost makes sampling look good: a tenth of the records has a tenth of the cost."""
     mechanism = PrivateKMedian(3, 12)
     tenth = PoissonSampling(rate=0.1)
-    summed = compare(points, mechanism, TARGET, tenth, runs=64, measured_on="kept-sum")
-    average = compare(points, mechanism, TARGET, tenth, runs=64, measured_on="kept")
+    summed = compare(points, replace(mechanism, metric="kept-sum"), TARGET, tenth, runs=64)
+    average = compare(points, replace(mechanism, metric="kept"), TARGET, tenth, runs=64)
     assert summed.rows[1].ratio == pytest.approx(0.1, rel=0.2)
     assert average.rows[1].ratio == pytest.approx(1.0, rel=0.2)
     assert any("kept only" in note for note in summed.notes)
@@ -286,7 +305,7 @@ def test_sums_over_a_sample_shrink_with_it_and_averages_do_not() -> None:
 def test_runs_without_records_are_left_out_of_what_is_measured_on_the_kept() -> None:
     few = Points.from_rows([[0.1], [0.9], [-0.5]], (-1, 1))
     error = expected_error(
-        few, DPLloyd(2), TARGET, PoissonSampling(rate=0.2), runs=200, measured_on="kept"
+        few, DPLloyd(2, metric="kept"), TARGET, PoissonSampling(rate=0.2), runs=200
     )
     assert error.runs is not None
     assert 0 < error.runs < 200
@@ -297,7 +316,7 @@ def test_nothing_kept_in_any_run_is_refused_on_the_kept_and_defined_on_all() -> 
     few = Points.from_rows([[0.1], [0.9], [-0.5]], (-1, 1))
     nobody = OutlierScoreSuppression(1.0, 1.0)
     with pytest.raises(InvalidInput, match="No run left any record"):
-        expected_error(few, DPLloyd(2), TARGET, nobody, runs=20, measured_on="kept")
+        expected_error(few, DPLloyd(2, metric="kept"), TARGET, nobody, runs=20)
     assert math.isfinite(expected_error(few, DPLloyd(2), TARGET, nobody, runs=20).value)
 
 
@@ -319,8 +338,6 @@ def test_nearly_uniform_swaps_are_announced() -> None:
         (Column.from_values([1, 2], (0, 3)), DPLloyd(1), {}, "needs points"),
         (points, DPLloyd(3), {"truth": 4.0}, "no truth"),
         (points, DPLloyd(601), {}, "different records"),
-        (points, DPLloyd(3), {"measured_on": "some"}, "one of: all, kept, kept-sum"),
-        (Column.from_values([1, 2], (0, 3)), NoisyMean(), {"measured_on": "kept"}, "clustering"),
         (points, DPLloyd(3), {"runs": 0}, "runs"),
     ],
 )
@@ -328,7 +345,7 @@ def test_what_does_not_fit_is_refused(
     data: Points, mechanism: DPLloyd, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        compare(data, mechanism, TARGET, **options)  # type: ignore[arg-type]
+        compare(data, mechanism, TARGET, **options)
 
 
 def test_there_is_no_exact_error_of_a_clustering() -> None:
@@ -344,7 +361,7 @@ def test_the_best_omission_of_a_clustering_is_judged_by_new_runs() -> None:
 
 
 def test_solve_finds_the_epsilon_of_a_wanted_variance() -> None:
-    guarantee, error = solve(points, DPLloyd(3), 0.25, runs=30)
+    guarantee, error = solved(points, DPLloyd(3), 0.25, runs=30)
     assert error.value <= 0.25
     looser = Guarantee(guarantee.epsilon * 0.8)
     assert expected_error(points, DPLloyd(3), looser, runs=30).value > 0.25
@@ -352,9 +369,8 @@ def test_solve_finds_the_epsilon_of_a_wanted_variance() -> None:
 
 def test_curves_of_a_clustering_have_fewer_rates_and_margins() -> None:
     few = _clusters(60)
-    found = landscape(
-        few, DPLloyd(3), TARGET, epsilons=(1.0,), rates=(0.5,), probabilities=(0.2,), runs=10
-    )
-    assert found.by_rate_margin[0, 0] > 0
+    question = Question(few, DPLloyd(3), TARGET, runs=10)
+    found = CurvesQuestion(question, (1.0,), (0.5,), (0.2,)).answer()
+    assert found.by_rate.high[0, 0] > found.by_rate.errors[0, 0]
     assert found.simulated == 3
-    assert len(usual_rates(few)) < 30
+    assert len(CurvesQuestion(question).rates) < 30

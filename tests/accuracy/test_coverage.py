@@ -19,7 +19,8 @@ from omit import (
 from omit.accuracy.expected import Method
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.exponential_quantile import ExponentialQuantile
-from omit.mechanisms.quantiles import GlobalQuantile, ProposeTestRelease, SmoothQuantile
+from omit.mechanisms.propose_test_release import ProposeTestRelease
+from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
 
 SEEDS = 200
 
@@ -67,7 +68,7 @@ SETTINGS: list[tuple[Column, Mechanism, Guarantee, Omission | None, Method]] = [
     (ages(1001), ExponentialQuantile(), Guarantee(1.0, 0.0, REPLACE), sampled(51, 1001), "auto"),
     (
         ages(1000),
-        GlobalQuantile(measure="relative"),
+        GlobalQuantile(metric="relative"),
         Guarantee(1.0, 0.0, REPLACE),
         sampled(50, 1000),
         "auto",

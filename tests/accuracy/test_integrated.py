@@ -24,11 +24,13 @@ from omit.exact.order import rank_probabilities, sampled_mean, sampled_quantile
 from omit.mechanisms import (
     ExponentialQuantile,
     GlobalQuantile,
-    KnownSizeMean,
     ProposeTestRelease,
     SmoothQuantile,
 )
-from omit.mechanisms.base import IntegrableMechanism, Measure
+from omit.mechanisms.base import Mechanism
+from omit.mechanisms.moments import PreparedMoments
+from omit.mechanisms.quantiles import Metric
+from tests.parts import expected_errors
 
 SMALL = Column.from_values([0, 1, 1, 3, 4, 4, 7, 9], bounds=(0, 10), name="small")
 TARGET = Guarantee(0.8, 0.01, "replace")
@@ -70,13 +72,13 @@ def test_rank_probabilities_keep_their_digits_in_large_populations() -> None:
     assert weights.sum() == pytest.approx(1, rel=1e-12)
 
 
-EXACT: list[IntegrableMechanism] = [
-    KnownSizeMean(),
-    KnownSizeMean("gaussian"),
+EXACT: list[Mechanism] = [
+    NoisyMean("laplace", "published", "squared"),
+    NoisyMean("gaussian", "published", "squared"),
     GlobalQuantile(),
     GlobalQuantile(0.3),
 ]
-DRAWN: list[IntegrableMechanism] = [
+DRAWN: list[Mechanism] = [
     SmoothQuantile(),
     SmoothQuantile("laplace-tight"),
     SmoothQuantile("student", 0.25),
@@ -85,12 +87,18 @@ DRAWN: list[IntegrableMechanism] = [
 ]
 
 
-def _by_enumeration(mechanism: IntegrableMechanism, column: Column, size: int) -> float:
+def _truth(mechanism: Mechanism, column: Column) -> float:
+    prepared = mechanism.prepare(column, TARGET)
+    assert isinstance(prepared, PreparedMoments)
+    return prepared.truth
+
+
+def _by_enumeration(mechanism: Mechanism, column: Column, size: int) -> float:
     base = FixedSizeSampling(size=size, population=column.size).calibrate(TARGET)
     assert isinstance(base, Guarantee)
-    truth = mechanism.truth(column)
+    truth = _truth(mechanism, column)
     errors = [
-        float(mechanism.expected_errors(each, each.counts[None, :], column.bounds, base, truth)[0])
+        float(expected_errors(mechanism, each, each.counts[None, :], column.bounds, base, truth)[0])
         for each in _samples(column, size)
     ]
     return float(np.mean(errors))
@@ -99,7 +107,7 @@ def _by_enumeration(mechanism: IntegrableMechanism, column: Column, size: int) -
 @pytest.mark.parametrize("mechanism", EXACT, ids=str)
 @pytest.mark.parametrize("size", [1, 4, 5, 8])
 def test_the_squared_error_after_sampling_is_that_over_all_samples(
-    mechanism: IntegrableMechanism, size: int
+    mechanism: Mechanism, size: int
 ) -> None:
     sampling = FixedSizeSampling(size=size, population=8)
     found = expected_error(SMALL, mechanism, TARGET, sampling)
@@ -112,11 +120,9 @@ def test_the_squared_error_after_sampling_is_that_over_all_samples(
 
 
 @pytest.mark.parametrize("mechanism", DRAWN, ids=str)
-@pytest.mark.parametrize("measure", ["squared", "relative"])
-def test_integrated_errors_are_those_over_all_samples(
-    mechanism: IntegrableMechanism, measure: Measure
-) -> None:
-    changed = type(mechanism)(**{**mechanism.__dict__, "measure": measure})
+@pytest.mark.parametrize("metric", ["squared", "relative"])
+def test_integrated_errors_are_those_over_all_samples(mechanism: Mechanism, metric: Metric) -> None:
+    changed = type(mechanism)(**{**mechanism.__dict__, "metric": metric})
     sampling = FixedSizeSampling(size=5, population=8)
     found = expected_error(
         SMALL, changed, TARGET, sampling, runs=20_000, rng=np.random.default_rng(3)
@@ -129,18 +135,20 @@ def test_integrated_errors_are_those_over_all_samples(
 
 
 @pytest.mark.parametrize("mechanism", [*EXACT, *DRAWN], ids=str)
-def test_without_omission_the_error_is_exact(mechanism: IntegrableMechanism) -> None:
+def test_without_omission_the_error_is_exact(mechanism: Mechanism) -> None:
     for sampling in (None, FixedSizeSampling(size=8, population=8)):
         found = expected_error(SMALL, mechanism, TARGET, sampling)
         assert found.method == "exact"
         row = SMALL.counts[None, :]
-        mean, variance = mechanism.moments(SMALL, row, SMALL.bounds, TARGET)
-        expected = float((mean[0] - mechanism.truth(SMALL)) ** 2 + variance[0])
+        prepared = mechanism.prepare(SMALL, TARGET)
+        assert isinstance(prepared, PreparedMoments)
+        mean, variance = prepared.moments(row)
+        expected = float((mean[0] - _truth(mechanism, SMALL)) ** 2 + variance[0])
         assert found.value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("mechanism", [*EXACT, *DRAWN], ids=str)
-def test_plain_simulation_agrees(mechanism: IntegrableMechanism) -> None:
+def test_plain_simulation_agrees(mechanism: Mechanism) -> None:
     column, sampling = read("beta"), FixedSizeSampling(size=1001, population=10_001)
     found = expected_error(column, mechanism, TARGET, sampling, runs=400)
     plain = expected_error(column, mechanism, TARGET, sampling, "simulated", runs=2000)
@@ -159,7 +167,7 @@ def test_the_error_of_the_mean_is_equation_7() -> None:
     published = (1 - size / population) * variance / size + 2 * (1 / (on_sample * size)) ** 2
     found = expected_error(
         column,
-        KnownSizeMean(),
+        NoisyMean("laplace", "published", "squared"),
         Guarantee(epsilon, neighbours="replace"),
         FixedSizeSampling(size=size, population=population),
     )
@@ -167,7 +175,7 @@ def test_the_error_of_the_mean_is_equation_7() -> None:
 
 
 def test_the_relative_error_of_a_sampled_global_median_is_a_sum_over_ranks() -> None:
-    mechanism = GlobalQuantile(measure="relative")
+    mechanism = GlobalQuantile(metric="relative")
     found = expected_error(SMALL, mechanism, TARGET, FixedSizeSampling(size=5, population=8))
     assert found.method == "exact"
     assert found.value == pytest.approx(_by_enumeration(mechanism, SMALL, 5), rel=1e-9)
@@ -178,7 +186,7 @@ def test_the_relative_error_of_a_sampled_global_median_is_a_sum_over_ranks() -> 
 def test_the_mean_of_known_size_is_the_noisy_mean_under_replace() -> None:
     ages = read("adult", "age")
     target = Guarantee(0.3, neighbours="replace")
-    relative = expected_error(ages, KnownSizeMean(measure="relative"), target)
+    relative = expected_error(ages, NoisyMean("laplace", "published", "relative"), target)
     assert relative.value == pytest.approx(expected_error(ages, NoisyMean(), target).value)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from omit import Column, Guarantee, NoisyMean
+from omit.accuracy.expected import Question
 from omit.accuracy.figures import rate_figure, score_figure
-from omit.accuracy.grids import landscape
+from omit.accuracy.grids import CurvesQuestion
 from omit.report.files import save_figure
 
 
@@ -17,8 +18,9 @@ from omit.report.files import save_figure
 def test_errors_that_are_all_zero_are_drawn(draw: object, tmp_path: Path) -> None:
     assert callable(draw)
     column = Column.from_values([30] * 50, bounds=(30, 30))
-    found = landscape(column, NoisyMean(), Guarantee(1.0), rates=(0.5,), probabilities=(0.1, 0.5))
-    assert not found.baseline.any()
+    question = Question(column, NoisyMean(), Guarantee(1.0))
+    found = CurvesQuestion(question, None, (0.5,), (0.1, 0.5)).answer()
+    assert not found.by_rate.baseline.any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         save_figure(draw(found), tmp_path / "errors.svg")

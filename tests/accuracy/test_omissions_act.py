@@ -30,42 +30,44 @@ from omit.omissions import StableSuppression
 from omit.omissions.base import Omission
 from omit.omissions.deterministic import ThresholdOutlierRemoval
 from omit.omissions.outlier_score import outlier_scores
+from tests.parts import draw_counts, inclusion
 
 ages = Column.from_counts([20, 35, 70], [5, 3, 2], bounds=(0, 100), name="age")
 texts = Column.from_values(["b"] * 3 + ["a"], categories=("a", "b", "c"))
 
 
 def test_without_omission_every_record_is_kept() -> None:
-    assert NoOmission().keep_probabilities(ages).tolist() == [1.0, 1.0, 1.0]
-    drawn = NoOmission().draw_counts(ages, 4, np.random.default_rng(0))
+    assert inclusion(NoOmission(), ages).tolist() == [1.0, 1.0, 1.0]
+    drawn = draw_counts(NoOmission(), ages, 4, np.random.default_rng(0))
     assert drawn.tolist() == [[5, 3, 2]] * 4
 
 
 def test_poisson_sampling_keeps_all_values_alike() -> None:
-    assert PoissonSampling(0.3).keep_probabilities(ages).tolist() == [0.3, 0.3, 0.3]
-    assert PoissonSampling(0.3).keep_probabilities(texts).tolist() == [0.3, 0.3]
+    assert inclusion(PoissonSampling(0.3), ages).tolist() == [0.3, 0.3, 0.3]
+    assert inclusion(PoissonSampling(0.3), texts).tolist() == [0.3, 0.3]
 
 
 def test_a_rule_keeps_what_is_within_its_interval_ends_included() -> None:
-    assert RuleSuppression(keep=(20, 69)).keep_probabilities(ages).tolist() == [1.0, 1.0, 0.0]
-    assert RuleSuppression(keep=(35, 35)).keep_probabilities(ages).tolist() == [0.0, 1.0, 0.0]
+    assert inclusion(RuleSuppression(keep=(20, 69)), ages).tolist() == [1.0, 1.0, 0.0]
+    assert inclusion(RuleSuppression(keep=(35, 35)), ages).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_outlier_scores_by_hand() -> None:
     # The mean distance of a record of 20 is (3 * 15 + 2 * 50) / 10 of a width of 100, and so on.
-    absolute = OutlierScoreSuppression(0.1, 0.6, "absolute").keep_probabilities(ages)
+    absolute = inclusion(OutlierScoreSuppression(0.1, 0.6, "absolute"), ages)
     distances = [(45 + 100) / 1000, (75 + 70) / 1000, (250 + 105) / 1000]
     assert absolute.tolist() == pytest.approx([0.9 - 0.5 * each for each in distances])
-    discrete = OutlierScoreSuppression(0.1, 0.6, "discrete").keep_probabilities(ages)
+    discrete = inclusion(OutlierScoreSuppression(0.1, 0.6, "discrete"), ages)
     assert discrete.tolist() == pytest.approx([0.9 - 0.5 * each for each in (0.5, 0.7, 0.8)])
 
 
 def test_the_statistic_decides_about_a_distance_that_is_left_open() -> None:
     open_choice = OutlierScoreSuppression(0.1, 0.6)
-    assert open_choice.suited_to("mean") == OutlierScoreSuppression(0.1, 0.6, "absolute")
-    assert open_choice.suited_to("mode") == OutlierScoreSuppression(0.1, 0.6, "discrete")
+    for distance in ("absolute", "discrete"):
+        told = OutlierScoreSuppression(0.1, 0.6, distance)
+        assert inclusion(open_choice, ages, distance).tolist() == inclusion(told, ages).tolist()
     chosen = OutlierScoreSuppression(0.1, 0.6, "absolute")
-    assert chosen.suited_to("mode") is chosen
+    assert inclusion(chosen, ages, "discrete").tolist() == inclusion(chosen, ages).tolist()
     for mechanism, distance in ((NoisyMean(), "absolute"), (NoisyMode(), "discrete")):
         left_open = expected_error(ages, mechanism, Guarantee(9.0), open_choice)
         stated = OutlierScoreSuppression(0.1, 0.6, distance)
@@ -89,7 +91,7 @@ def test_scores_from_sorted_values_are_those_of_the_definition_on_all_pairs(
     ):
         per_record = np.repeat(column_distances(column, distance).means, column.counts)
         np.testing.assert_allclose(per_record, pairwise.mean(axis=1), atol=1e-12)
-        keep = OutlierScoreSuppression(m, M, distance).keep_probabilities(column)
+        keep = inclusion(OutlierScoreSuppression(m, M, distance), column)
         expected = 1 - outlier_scores(pairwise, m, M)
         np.testing.assert_allclose(np.repeat(keep, column.counts), expected, atol=1e-12)
 
@@ -103,7 +105,7 @@ def test_scores_keep_their_digits_far_from_zero() -> None:
 
 def test_texts_differ_or_not() -> None:
     assert column_distances(texts, "discrete").means.tolist() == pytest.approx([0.75, 0.25])
-    keep = OutlierScoreSuppression(0.0, 1.0).keep_probabilities(texts)
+    keep = inclusion(OutlierScoreSuppression(0.0, 1.0), texts)
     assert keep.tolist() == pytest.approx([0.25, 0.75])
 
 
@@ -124,11 +126,11 @@ def test_bounds_without_width_leave_no_distance() -> None:
 def test_drawn_counts_have_binomial_means_and_variances(omission: Omission) -> None:
     column = Column.from_counts([1, 4, 9], [200, 30, 2], bounds=(0, 10))
     runs = 20_000
-    drawn = omission.draw_counts(column, runs, np.random.default_rng(3))
+    drawn = draw_counts(omission, column, runs, np.random.default_rng(3))
     assert drawn.shape == (runs, 3)
     assert (drawn >= 0).all()
     assert (drawn <= column.counts).all()
-    keep = omission.keep_probabilities(column)
+    keep = inclusion(omission, column)
     variance = column.counts * keep * (1 - keep)
     # Nine means at 5 sigma, nine variances at about 6: a false alarm in 1 of 100,000 seeds.
     margin = 5 * np.sqrt(variance / runs)
@@ -138,7 +140,7 @@ def test_drawn_counts_have_binomial_means_and_variances(omission: Omission) -> N
 
 def test_values_are_thinned_independently() -> None:
     column = Column.from_counts([1, 2], [50, 50], bounds=(1, 2))
-    drawn = PoissonSampling(0.5).draw_counts(column, 20_000, np.random.default_rng(4))
+    drawn = draw_counts(PoissonSampling(0.5), column, 20_000, np.random.default_rng(4))
     # The correlation of independent counts has deviation 1/sqrt(20,000): 5 sigma.
     assert abs(stats.pearsonr(*drawn.T).statistic) < 5 / math.sqrt(20_000)
 
@@ -146,7 +148,7 @@ def test_values_are_thinned_independently() -> None:
 def test_a_sample_of_fixed_size_always_has_its_size() -> None:
     column = Column.from_counts([1, 2, 3], [50, 30, 20], bounds=(1, 3))
     sampling = FixedSizeSampling(size=40, population=100)
-    drawn = sampling.draw_counts(column, 5000, np.random.default_rng(5))
+    drawn = draw_counts(sampling, column, 5000, np.random.default_rng(5))
     assert (drawn.sum(axis=1) == 40).all()
     assert (drawn <= column.counts).all()
     # Hypergeometric means and covariances; the correlation of two values is negative.
@@ -161,7 +163,7 @@ def test_a_sample_of_fixed_size_always_has_its_size() -> None:
 def test_a_sample_of_fixed_size_is_of_the_population_it_says() -> None:
     sampling = FixedSizeSampling(size=4, population=11)
     with pytest.raises(InvalidInput, match="population=11 to be the number of records, which is"):
-        sampling.draw_counts(ages, 1, np.random.default_rng(0))
+        draw_counts(sampling, ages, 1, np.random.default_rng(0))
     guarantee = Guarantee(1.0, neighbours="replace")
     with pytest.raises(InvalidInput, match="population=11"):
         expected_error(ages, NoisyMean(), guarantee, sampling)
@@ -174,7 +176,6 @@ def test_a_sample_of_fixed_size_is_of_the_population_it_says() -> None:
         (StableSuppression(2), ages, "not known, so its error cannot be computed"),
         (RuleSuppression(), ages, "give the interval"),
         (RuleSuppression(keep=(0, 1)), texts, "give the interval of numbers"),
-        (FixedSizeSampling(3, 10), ages, "not kept independently"),
         (OutlierScoreSuppression(0.1, 0.2, "euclidean"), ages, "not defined for single numbers"),
         (OutlierScoreSuppression(0.1, 0.2, "absolute"), texts, "not defined for text"),
     ],
@@ -184,7 +185,15 @@ def test_an_omission_that_does_not_say_what_it_keeps_is_refused(
     omission: Omission, column: Column, message: str
 ) -> None:
     with pytest.raises(Refused, match=message):
-        omission.keep_probabilities(column)
+        inclusion(omission, column)
+
+
+def test_a_sample_of_fixed_size_does_not_keep_records_independently() -> None:
+    design = FixedSizeSampling(3, 10).design(ages, "absolute")
+    assert (design.inclusion, design.size, design.keeps_all) == (None, 3, False)
+    replaced = Guarantee(1.0, neighbours="replace")
+    with pytest.raises(InvalidInput, match="not kept independently"):
+        expected_error(ages, NoisyMean(), replaced, FixedSizeSampling(3, 10), method="exact")
 
 
 @pytest.mark.parametrize("omission", [StableSuppression(2), PoissonSampling((0.1, 0.4))], ids=str)

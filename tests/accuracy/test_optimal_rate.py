@@ -17,10 +17,11 @@ from omit import (
     expected_error,
     read,
 )
-from omit.accuracy.grids import gain_map, odd_sizes
-from omit.accuracy.sampled_from import guarantee_on_sample
-from omit.accuracy.search import best_size, sample_sizes, sizes_without_noise
-from omit.mechanisms import ExponentialQuantile, GlobalQuantile, KnownSizeMean, SmoothQuantile
+from omit.accuracy.best_size import best_size, sample_sizes, sizes_without_noise
+from omit.accuracy.expected import Question
+from omit.accuracy.grids import error_grid, odd_sizes, sampled_at
+from omit.accuracy.sampled_from import promise_on_sample
+from omit.mechanisms import ExponentialQuantile, GlobalQuantile, SmoothQuantile
 
 DELTA = 1 / 20_002
 
@@ -45,7 +46,7 @@ def test_the_best_size_is_the_best_of_all_sizes_where_errors_are_exact() -> None
         size: expected_error(column, mechanism, target, FixedSizeSampling(size, 301)).value
         for size in range(1, 301)
     }
-    found = best_size(column, mechanism, target)
+    found = best_size(Question(column, mechanism, target))
     # Sizes are tried at a constant ratio: the best of those lies within one step of the best.
     assert found.error.value <= 1.02 * min(errors.values())
     assert errors[found.size] == pytest.approx(found.error.value)
@@ -98,7 +99,11 @@ def test_for_an_even_number_of_records_an_even_sample_gains_nothing_by_averaging
 def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_means_at_a_small_delta() -> None:
     column = read("lognormal")
     target = Guarantee(0.1, 5e-5, "replace")
-    for mechanism in (ExponentialQuantile(), KnownSizeMean(), KnownSizeMean("gaussian")):
+    for mechanism in (
+        ExponentialQuantile(),
+        NoisyMean("laplace", "published", "squared"),
+        NoisyMean("gaussian", "published", "squared"),
+    ):
         answer = best(column, mechanism, target, runs=200)
         assert answer.omission is None
         assert answer.verdict.startswith("None")
@@ -106,11 +111,16 @@ def test_it_does_not_pay_for_the_exponential_mechanism_nor_for_means_at_a_small_
 
 def test_a_mean_gains_where_delta_lets_raw_records_out_and_a_note_says_so() -> None:
     target = Guarantee(0.001, 0.01, "replace")
-    answer = best(read("beta"), KnownSizeMean(), target)
+    answer = best(read("beta"), NoisyMean("laplace", "published", "squared"), target)
     assert isinstance(answer.omission, FixedSizeSampling)
     assert answer.omission.size <= 0.01 * 10_001
     assert any("raw records of a few people" in note for note in answer.comparison.notes)
-    half = compare(read("beta"), KnownSizeMean(), target, FixedSizeSampling(5001, 10_001))
+    half = compare(
+        read("beta"),
+        NoisyMean("laplace", "published", "squared"),
+        target,
+        FixedSizeSampling(5001, 10_001),
+    )
     assert not any("raw records" in note for note in half.notes)
 
 
@@ -123,10 +133,15 @@ def test_the_best_size_of_a_mean_is_not_below_what_needs_no_noise(
     column = Column.from_values(values, bounds=(0, 100))
     target = Guarantee(1e-6, delta, "replace")
     errors = [
-        expected_error(column, KnownSizeMean(), target, FixedSizeSampling(size, population)).value
+        expected_error(
+            column,
+            NoisyMean("laplace", "published", "squared"),
+            target,
+            FixedSizeSampling(size, population),
+        ).value
         for size in range(1, population)
     ]
-    found = best_size(column, KnownSizeMean(), target)
+    found = best_size(Question(column, NoisyMean("laplace", "published", "squared"), target))
     # The best of all: the largest sample without noise.
     assert found.size == 1 + int(np.argmin(errors))
     assert found.size == max(sizes_without_noise(population, delta))
@@ -144,24 +159,25 @@ def test_gaussian_noise_can_gain_for_means_of_equal_records_at_a_large_delta() -
     equal = Column.from_values([1.0] * 10_001, bounds=(0, 1))
     target = Guarantee(1e-6, 0.1, "replace")
     fifth = FixedSizeSampling(2001, 10_001)
-    gaussian = compare(equal, KnownSizeMean("gaussian"), target, fifth)
+    gaussian = compare(equal, NoisyMean("gaussian", "published", "squared"), target, fifth)
     assert gaussian.rows[1].ratio == pytest.approx(0.868, abs=0.001)
-    assert compare(equal, KnownSizeMean(), target, fifth).rows[1].standing == "worse"
+    assert (
+        compare(equal, NoisyMean("laplace", "published", "squared"), target, fifth).rows[1].standing
+        == "worse"
+    )
 
 
 def test_the_signs_of_figures_8_and_13() -> None:
     rates, epsilons = (0.01, 0.1, 0.5, 0.9), (0.01, 0.1, 0.5, 1.0, 3.0, 5.0)
     target = Guarantee(1.0, DELTA, "replace")
-    lognormal = gain_map(
-        read("lognormal"), SmoothQuantile(), target, epsilons=epsilons, rates=rates, runs=150
-    )
+    question = Question(read("lognormal"), SmoothQuantile(), target, runs=150)
+    lognormal = error_grid(question, sampled_at(question.data, rates), epsilons)
     assert lognormal.sizes == (101, 1001, 5001, 9001)
     assert lognormal.gains[:2].min() == 1, "every rate gains for epsilon <= .1"
     assert lognormal.gains[2].tolist() == [-1, -1, 1, 1], "and .5 gains at middle rates"
     assert lognormal.gains[3:].max() == -1, "none gains for epsilon >= 1"
-    bimodal = gain_map(
-        read("bimodal"), SmoothQuantile(), target, epsilons=epsilons, rates=rates, runs=300
-    )
+    question = Question(read("bimodal"), SmoothQuantile(), target, runs=300)
+    bimodal = error_grid(question, sampled_at(question.data, rates), epsilons)
     assert bimodal.gains[:5].min() == 1, "every rate gains for epsilon <= 3"
     assert bimodal.gains[5].max() == -1, "none gains at 5"
 
@@ -173,7 +189,7 @@ def test_odd_sizes_are_those_of_the_paper() -> None:
 def test_a_sample_of_a_sample_is_a_sample_of_the_population() -> None:
     # Calibrated in two steps or in one, the mechanism may use the same.
     target = Guarantee(0.7, 1e-5, "replace")
-    inside = guarantee_on_sample(target, 1000, 50_000)
+    inside = promise_on_sample(target, 1000, 50_000)
     assert isinstance(inside, Guarantee)
     twice = FixedSizeSampling(size=100, population=1000).calibrate(inside)
     once = FixedSizeSampling(size=100, population=50_000).calibrate(target)
@@ -190,8 +206,8 @@ def test_a_secret_sample_needs_less_noise_and_says_what_that_rests_on() -> None:
     within = compare(
         column, GlobalQuantile(), target, FixedSizeSampling(101, 10_001), sampled_from=1_000_000
     )
-    base = within.rows[0].base
-    assert base is not None
+    base = within.rows[0].promise
+    assert isinstance(base, Guarantee)
     assert FixedSizeSampling(10_001, 1_000_000).amplify(base).epsilon == pytest.approx(0.5)  # type: ignore[union-attr]
     assert within.baseline.value < alone.baseline.value
     assert "for the population of 1,000,000" in within.verdict
@@ -209,8 +225,8 @@ def test_a_sample_cannot_be_larger_than_its_population_nor_hide_its_size() -> No
         compare(column, NoisyMean(), Guarantee(1.0), sampled_from=100_000)
     answer = best(
         column,
-        KnownSizeMean(),
+        NoisyMean("laplace", "published", "squared"),
         Guarantee(1.0, 0.0, "replace"),
         sampled_from=100_000,
     )
-    assert answer.comparison.sampled_from == 100_000
+    assert answer.comparison.question.sampled_from == 100_000

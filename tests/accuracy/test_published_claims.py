@@ -22,7 +22,7 @@ from scipy import stats
 
 from omit import (
     Column,
-    Error,
+    ExpectedError,
     Guarantee,
     Mechanism,
     NoisyMean,
@@ -35,6 +35,7 @@ from omit import (
     read,
 )
 from omit.mechanisms.mode import KINDS
+from tests.parts import inclusion
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 # 14 of the 99 rates, dense where curves bend.
@@ -67,7 +68,7 @@ def column(source: Source) -> Column:
 @cache
 def error(
     source: Source, mechanism: Mechanism, epsilon: float, omission: Omission | None = None
-) -> Error:
+) -> ExpectedError:
     """Return the error at a guarantee, as precise as any claim here needs."""
     data = column(source)
     gaussian = mechanism in (NoisyMean("gaussian"), NoisyMode("gaussian"))
@@ -77,7 +78,7 @@ def error(
     )
 
 
-def sampled(source: Source, mechanism: Mechanism, epsilon: float, rate: float) -> Error:
+def sampled(source: Source, mechanism: Mechanism, epsilon: float, rate: float) -> ExpectedError:
     return error(source, mechanism, epsilon, PoissonSampling(rate))
 
 
@@ -97,7 +98,7 @@ def losses(
     return found
 
 
-def deviation(one: Error) -> float:
+def deviation(one: ExpectedError) -> float:
     """Return the standard deviation of a single run's error, to first order."""
     parts = one.parts
     assert parts is not None
@@ -397,16 +398,14 @@ def equal_shares(source: Source, mechanism: Mechanism, bound: str) -> tuple[int,
     data = column(source)
     for epsilon in EPSILONS:
         for m, M in CELLS:
-            suppression = OutlierScoreSuppression(m, M, bound=bound).suited_to(  # type: ignore[arg-type]
-                mechanism.statistic
-            )
+            suppression = OutlierScoreSuppression(m, M, bound=bound)  # type: ignore[arg-type]
             try:
                 suppressed = error(source, mechanism, epsilon, suppression)
             except Unattainable:
                 continue
             if m == M:
                 continue
-            share = float(suppression.keep_probabilities(data) @ data.counts) / data.size
+            share = float(inclusion(suppression, data) @ data.counts) / data.size
             gain = sampled(source, mechanism, epsilon, share).value - suppressed.value
             worse, cells, best = worse + (gain < 0), cells + 1, max(best, gain)
     return worse, cells, best

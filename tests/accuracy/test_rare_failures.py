@@ -12,13 +12,28 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from omit import Column, FixedSizeSampling, Guarantee, expected_error, read
-from omit.accuracy.rare_failures import _tail
-from omit.accuracy.simulated import drawn_counts, integrated_error
+from omit.accuracy.simulated import simulated_error
+from omit.exact.error import ExpectedError
 from omit.laws.intervals import normal_interval
 from omit.mechanisms import ProposeTestRelease
-from omit.mechanisms.base import Measure
+from omit.mechanisms.quantiles import Metric
+from omit.mechanisms.rare_failures import _tail
+from tests.parts import draw_counts, expected_errors
 
 RECORDS = 10_001
+
+
+def integrated_error(
+    column: Column,
+    mechanism: ProposeTestRelease,
+    base: Guarantee,
+    omission: FixedSizeSampling,
+    truth: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> ExpectedError:
+    prepared = mechanism.prepare(column, base, truth=truth)
+    return simulated_error(prepared, column, omission.design(column, "absolute"), runs, rng)
 
 
 def _two_values(share: float) -> Column:
@@ -32,23 +47,23 @@ def _exact_error(
     """Return the expected error over all samples of two values, one number of ones at a time."""
     ones = np.arange(size + 1)
     rows = np.column_stack([size - ones, ones])
-    errors = mechanism.expected_errors(column, rows, column.bounds, base, truth)
+    errors = expected_errors(mechanism, column, rows, column.bounds, base, truth)
     weights = hypergeom.pmf(ones, RECORDS, column.counts[1], size)
     return float(weights @ errors)
 
 
-@pytest.mark.parametrize("measure", ["squared", "relative"])
+@pytest.mark.parametrize("metric", ["squared", "relative"])
 @pytest.mark.parametrize(
     ("share", "size", "epsilon"),
     [(0.6, 401, 2.0), (0.6, 401, 4.0), (0.65, 201, 2.0), (0.65, 401, 1.0), (0.7, 201, 2.0)],
 )
 def test_intervals_cover_though_few_samples_fail(
-    share: float, size: int, epsilon: float, measure: Measure
+    share: float, size: int, epsilon: float, metric: Metric
 ) -> None:
     """Normal intervals of 300 samples cover in 6 to 44 of 100 cases here."""
     column, base = _two_values(share), Guarantee(epsilon, 1e-4, "replace")
     mechanism, omission = (
-        ProposeTestRelease(0.01, measure=measure),
+        ProposeTestRelease(0.01, metric=metric),
         FixedSizeSampling(size, RECORDS),
     )
     other_truth = 0.25  # the median is 0, and has no relative error
@@ -59,8 +74,8 @@ def test_intervals_cover_though_few_samples_fail(
             column, mechanism, base, omission, other_truth, 300, np.random.default_rng(seed)
         )
         covered += found.low <= exact <= found.high
-        rows = drawn_counts(column, omission, 300, np.random.default_rng(seed))
-        drawn = mechanism.expected_errors(column, next(rows), (0.0, 1.0), base, other_truth)
+        rows = draw_counts(omission, column, 300, np.random.default_rng(seed))
+        drawn = expected_errors(mechanism, column, rows, (0.0, 1.0), base, other_truth)
         usual = normal_interval(drawn)
         normal += usual.low <= exact <= usual.high
         assert found.low <= found.value <= found.high
@@ -113,7 +128,7 @@ def test_tails_of_samples_are_never_underestimated(case: tuple[int, int, int, in
     quantile=st.sampled_from([0.5, 0.25, 0.9]),
     proposal=st.sampled_from([0.05, 0.1, 0.3, 1.0]),
     epsilon=st.sampled_from([0.5, 5.0, 50.0]),
-    measure=st.sampled_from(["squared", "relative"]),
+    metric=st.sampled_from(["squared", "relative"]),
     truth=st.sampled_from([0.5, 5.0, 12.0]),
 )
 def test_no_sample_is_outside_what_the_interval_assumes(
@@ -122,18 +137,18 @@ def test_no_sample_is_outside_what_the_interval_assumes(
     quantile: float,
     proposal: float,
     epsilon: float,
-    measure: Measure,
+    metric: Metric,
     truth: float,
 ) -> None:
     """Of a few records, with every sample once: the mean is exact, and must be covered."""
     column = Column.from_values(values, bounds=(0, 10))
-    mechanism = ProposeTestRelease(proposal, quantile, measure)
+    mechanism = ProposeTestRelease(proposal, quantile, metric)
     base = Guarantee(epsilon, 0.01, "replace")
     rows = [
         [list(sample).count(value) for value in column.values]
         for sample in itertools.combinations(sorted(values), size)
     ]
-    errors = mechanism.expected_errors(column, np.array(rows), (0.0, 10.0), base, truth)
+    errors = expected_errors(mechanism, column, np.array(rows), (0.0, 10.0), base, truth)
     found = integrated_error(
         column,
         mechanism,

@@ -23,10 +23,11 @@ from omit import (
     read,
     solve,
 )
-from omit.accuracy import search
+from omit.accuracy.expected import Question
 from omit.accuracy.search import default_candidates
-from omit.exact.error import Error
+from omit.exact.error import ExpectedError
 from tests.accuracy.own_classes import Dial, SetCounts
+from tests.parts import solved
 
 ages = Column.from_counts([20, 30, 40, 60], [400, 800, 400, 400], bounds=(0, 100), name="age")
 # 95 % of the population's 40 and 60, and 5 % of contamination at 900; the true mean is 50.
@@ -113,7 +114,7 @@ def test_the_best_has_the_smallest_error_of_all_candidates() -> None:
         for each in candidates[:3]
     ]
     assert errors.index(min(errors)) == 1
-    assert answer.nearest == OutlierScoreSuppression(0.0, 0.9, "absolute")
+    assert answer.nearest == OutlierScoreSuppression(0.0, 0.9)
     assert (answer.tried, len(seen)) == (4, 4)
 
 
@@ -126,11 +127,13 @@ def test_slow_means_are_computed_only_for_what_may_be_best(
     assert {error.method for error in exact.values()} == {"exact"}
     computed = []
 
-    def counting(*arguments: Any, quick: bool, **options: Any) -> Error:
-        computed.extend([] if quick else [arguments[3]])
-        return expected_error(*arguments, quick=quick, **options)
+    ask = Question.error
 
-    monkeypatch.setattr(search, "expected_error", counting)
+    def counting(question: Question, omission: Any) -> ExpectedError:
+        computed.extend([] if question.quick else [omission])
+        return ask(question, omission)
+
+    monkeypatch.setattr(Question, "error", counting)
     found = best(few, NoisyMean(), Guarantee(0.5), candidates)
     assert found.nearest == min(candidates, key=lambda each: exact[each].value)
     assert found.tried == 4
@@ -178,7 +181,7 @@ def test_the_solution_reaches_the_wanted_error_and_nothing_stronger_does(
 ) -> None:
     if omission is not None and mechanism.statistic == "mean":
         wanted *= 2
-    guarantee, error = solve(ages, mechanism, wanted, omission, delta=delta)
+    guarantee, error = solved(ages, mechanism, wanted, omission, delta=delta)
     assert guarantee.delta == delta
     assert error.value == pytest.approx(wanted, rel=1e-6)
     assert error.value <= wanted
@@ -190,7 +193,7 @@ def test_the_solution_reaches_the_wanted_error_and_nothing_stronger_does(
 
 @pytest.mark.parametrize("wanted", [1e17, 1e100, 1e308])
 def test_any_epsilon_reaches_a_huge_error(wanted: float) -> None:
-    guarantee, error = solve(ages, NoisyMean(), wanted)
+    guarantee, error = solved(ages, NoisyMean(), wanted)
     assert guarantee.epsilon <= 1e-6
     assert error.value <= wanted
 
@@ -198,25 +201,27 @@ def test_any_epsilon_reaches_a_huge_error(wanted: float) -> None:
 def test_a_solution_takes_few_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def counting(*arguments: Any, **options: Any) -> Error:
-        asked.append(arguments)
-        return expected_error(*arguments, **options)
+    ask = Question.error
 
-    monkeypatch.setattr(search, "expected_error", counting)
+    def counting(question: Question, omission: Any) -> ExpectedError:
+        asked.append(omission)
+        return ask(question, omission)
+
+    monkeypatch.setattr(Question, "error", counting)
     solve(ages, NoisyMean(), 1.0, PoissonSampling(0.7))
     assert len(asked) < 20
 
 
 def test_under_replace_the_solution_is_in_closed_form() -> None:
     # E|Z| = width / epsilon on a sum of n records: error = 100 width / (epsilon n mean) per cent.
-    guarantee, _ = solve(ages, NoisyMean(), 0.5, neighbours="replace")
+    guarantee, _ = solved(ages, NoisyMean(), 0.5, neighbours="replace")
     assert guarantee.neighbours == "replace"
     expected = 100 * 100 / (0.5 * ages.size * ages.mean)
     assert guarantee.epsilon == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_solution_knows_the_truth_of_the_population() -> None:
-    guarantee, error = solve(ages, NoisyMean(), 9.0, truth=38.0)
+    guarantee, error = solved(ages, NoisyMean(), 9.0, truth=38.0)
     assert error.value == pytest.approx(9.0, rel=1e-6)
     again = expected_error(ages, NoisyMean(), guarantee, truth=38.0)
     assert again.value == pytest.approx(9.0, rel=1e-6)
@@ -227,7 +232,7 @@ def test_what_sampling_alone_costs_no_epsilon_makes_up_for() -> None:
     floor = expected_error(ages, NoisyMean(), Guarantee(100.0), sampled).value
     with pytest.raises(Unattainable, match=r"does not reach an error of .* at epsilon = 100"):
         solve(ages, NoisyMean(), 0.9 * floor, sampled)
-    guarantee, _ = solve(ages, NoisyMean(), 1.2 * floor, sampled)
+    guarantee, _ = solved(ages, NoisyMean(), 1.2 * floor, sampled)
     assert guarantee.epsilon < 100
 
 
@@ -235,7 +240,7 @@ def test_a_floor_of_epsilon_under_the_omission_is_no_obstacle_above_it() -> None
     # Under Theorem 5.4, (m, M) = (.1, .3) costs epsilon = 2 at least, and 5 is enough here.
     published = OutlierScoreSuppression(0.1, 0.3, bound="published")
     wanted = expected_error(ages, NoisyMean(), Guarantee(5.0), published).value
-    guarantee, error = solve(ages, NoisyMean(), wanted, published)
+    guarantee, error = solved(ages, NoisyMean(), wanted, published)
     assert error.value == pytest.approx(wanted, rel=1e-6)
     assert 2 < guarantee.epsilon <= 5 * (1 + 1e-6)
 
@@ -243,7 +248,7 @@ def test_a_floor_of_epsilon_under_the_omission_is_no_obstacle_above_it() -> None
 def test_an_error_that_a_coin_reaches_needs_hardly_any_epsilon() -> None:
     # Of two values the mode is right by chance in half of all cases.
     coin = Column.from_counts([1, 2], [3, 1], bounds=(1, 2))
-    guarantee, error = solve(coin, NoisyMode(), 0.49)
+    guarantee, error = solved(coin, NoisyMode(), 0.49)
     assert 0.489 < error.value <= 0.49
     assert guarantee.epsilon < 0.05
 

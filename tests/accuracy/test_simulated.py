@@ -19,10 +19,11 @@ from omit import (
     PoissonSampling,
     expected_error,
 )
-from omit.accuracy import simulated
-from omit.accuracy.simulated import simulated_errors
+from omit._numeric import IntArray
+from omit.laws.design import Independent
 from omit.laws.intervals import clopper_pearson_interval
 from omit.mechanisms import SmoothQuantile
+from tests.parts import simulated_errors
 
 column = Column.from_counts([20, 30, 60], [300, 280, 120], bounds=(0, 100))
 
@@ -93,30 +94,30 @@ def test_a_simulation_asked_for_twice_is_the_same() -> None:
 def test_one_run_says_nothing_about_its_own_precision() -> None:
     error = expected_error(column, NoisyMean(), Guarantee(0.5), method="simulated", runs=1)
     # But for the bounds that answers are clipped to.
-    largest = NoisyMean().largest_error(column.bounds, column.mean)
+    largest = NoisyMean().prepare(column, Guarantee(0.5)).largest_error
     assert (error.low, error.high) == (0.0, largest)
 
 
 @pytest.mark.parametrize("runs", [0, -5, 2.5])
 def test_runs_are_counted_in_whole_numbers(runs: float) -> None:
     with pytest.raises(InvalidInput, match="runs"):
-        expected_error(column, NoisyMean(), Guarantee(0.5), method="simulated", runs=runs)  # type: ignore[arg-type]
+        expected_error(column, NoisyMean(), Guarantee(0.5), method="simulated", runs=runs)
 
 
 def test_as_many_runs_are_made_as_asked_for_however_many_fit_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sizes = []
-    monkeypatch.setattr(simulated, "_TABLE", 21)  # seven runs of three values
-    draw = NoOmission.draw_counts
+    monkeypatch.setattr("omit.data.column._TABLE", 21)  # seven runs of three values
+    draw = Independent.counts
 
     def counted(
-        self: NoOmission, column: Column, runs: int, rng: np.random.Generator
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        self: Independent, multiplicities: IntArray, runs: int, rng: np.random.Generator
+    ) -> IntArray:
         sizes.append(runs)
-        return draw(self, column, runs, rng)
+        return draw(self, multiplicities, runs, rng)
 
-    monkeypatch.setattr(NoOmission, "draw_counts", counted)
+    monkeypatch.setattr(Independent, "counts", counted)
     errors = simulated_errors(
         column,
         NoisyMean(),

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from omit.cli import choosing
 from tests.conftest import Run
 
 Omit = Callable[[str], Run]
@@ -114,21 +113,12 @@ def test_an_unattainable_omission_has_a_row_that_says_so(
 def test_the_report_is_one_file_with_tables_figures_and_the_warning(
     omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from omit.accuracy import grids as landscape
-
-    small = landscape.landscape
-
-    def quick(*arguments: Any, **options: Any) -> landscape.Landscape:
-        return small(
-            *arguments, **options, epsilons=(0.5, 1.0), rates=(0.2, 0.6), probabilities=(0.2, 0.7)
-        )
-
-    monkeypatch.setattr(landscape, "landscape", quick)
+    quickly(monkeypatch, (0.5, 1.0), (0.2, 0.6), (0.2, 0.7))
     file = tmp_path / "reports" / "ages.html"
     assert omit_command(f"compare adult --omit poisson:0.5 --report {file}").code == 0
     page = file.read_text(encoding="utf-8")
     assert page.count("<svg") == 4
-    assert "curator's eyes only" in page.replace("&#x27;", "'")
+    assert "curator's eyes only" in page.replace("&#39;", "'")
     assert "nothing tested beats using all records" in page
     assert "http" not in page.replace("http://www.w3.org", "").replace(
         "http://purl.org", ""
@@ -216,14 +206,21 @@ def test_bounds_that_are_one_point_have_no_error(omit_command: Omit) -> None:
     assert [row["error"] for row in json.loads(run.out)["rows"]] == [0, 0]
 
 
-def test_every_noise_that_is_offered_exists() -> None:
-    from omit import NoisyMean, NoisyMode
+@pytest.mark.parametrize("statistic", ["mean", "mode", "median", "quantile:0.9"])
+def test_every_mechanism_that_is_offered_exists(statistic: str) -> None:
+    from omit import Mechanism
+    from omit.mechanisms.names import known_mechanisms
 
-    for noise in choosing.NOISES["mean"]:
-        NoisyMean(noise.removesuffix("-published"))  # type: ignore[arg-type]
-    for noise in choosing.NOISES["mode"]:
-        NoisyMode(noise=noise)  # type: ignore[arg-type]
-    assert set(choosing.NOISES) == set(choosing.STATISTICS)
+    for make in known_mechanisms(statistic).values():
+        assert isinstance(make(), Mechanism)
+
+
+def quickly(monkeypatch: pytest.MonkeyPatch, *axes: tuple[float, ...]) -> None:
+    """Let reports have curves of a few points only."""
+    from omit.accuracy import report
+    from omit.accuracy.grids import CurvesQuestion
+
+    monkeypatch.setattr(report, "CurvesQuestion", lambda question: CurvesQuestion(question, *axes))
 
 
 @pytest.mark.parametrize("statistic", ["kmeans", "kmedian"])
@@ -233,15 +230,7 @@ def test_a_clustering_is_compared_with_a_report(
     monkeypatch: pytest.MonkeyPatch,
     statistic: str,
 ) -> None:
-    from omit.accuracy import grids as landscape
-
-    small = landscape.landscape
-
-    def quick(*arguments: Any, **options: Any) -> landscape.Landscape:
-        axes = {"epsilons": (1.0,), "rates": (0.5,), "probabilities": (0.2,), "runs": 4}
-        return small(*arguments, **options | axes)
-
-    monkeypatch.setattr(landscape, "landscape", quick)
+    quickly(monkeypatch, (1.0,), (0.5,), (0.2,))
     file = tmp_path / "report.html"
     run = omit_command(
         f"compare kmedian-synthetic --statistic {statistic} --k 3 --runs 20 --omit poisson:0.5 "
@@ -251,7 +240,7 @@ def test_a_clustering_is_compared_with_a_report(
     assert "difference, 95 % interval" in run.out
     page = file.read_text(encoding="utf-8")
     assert "x in [1, 100]; y in [1, 100]" in page
-    assert "All numbers are simulated, with 4 runs each" in page
+    assert "All numbers are simulated, with 20 runs each" in page
 
 
 @pytest.mark.parametrize("runs", ["1", "12", "paper"])
@@ -274,13 +263,13 @@ def test_a_clustering_as_json_holds_numbers_or_null(
         ("--k 0", "--k 0"),
         ("--k 1000", "different records"),
         ("--method exact", "simulated"),
-        ("--method other", "'auto', 'exact' or 'simulated'"),
+        ("--method other", "auto, exact, simulated"),
         ("--columns x,z", "no column 'z'"),
         ("--bounds 0 1 2", "pairs of numbers"),
         ("--bounds 5 5", "no width"),
         ("--budget much", "--budget 'much'"),
         ("--budget composed", "delta > 0"),
-        ("--measured-on some", "one of: all, kept, kept-sum"),
+        ("--metric some", "one of: all, kept, kept-sum"),
         ("--runs few", "whole number or paper"),
         ("--epsilon 0", "epsilon > 0"),
         ("--truth 3", "no truth"),

@@ -265,22 +265,18 @@ def test_verify_finds_at_most_what_it_says() -> None:
 
 
 def test_figures_name_a_guarantee_that_is_no_smaller_and_a_mechanism_that_is_no_larger() -> None:
-    from omit import Guarantee, read
+    from omit import Guarantee, NoisyMean, read
+    from omit.accuracy.expected import Question
     from omit.accuracy.figures import gain_figure
-    from omit.accuracy.grids import gain_map
-    from omit.mechanisms.mean import KnownSizeMean
+    from omit.accuracy.grids import error_grid, sampled_at
     from omit.papers.omitting_records.privacy_figure import privacy_figure
 
     epsilons = (1.0000049, 0.123456789012)
     titles = [axes.get_title() for axes in privacy_figure(epsilons, 20).axes[:2]]
     shown = [float(title.rpartition(" ")[2]) for title in titles]
     assert _below(tuple(shown), epsilons)
-    found = gain_map(
-        read("beta"),
-        KnownSizeMean("laplace", "squared"),
-        Guarantee(1.0, neighbours="replace"),
-        epsilons=epsilons,
-        rates=(0.5,),
-    )
+    mean = NoisyMean("laplace", "published", "squared")
+    question = Question(read("beta"), mean, Guarantee(1.0, neighbours="replace"))
+    found = error_grid(question, sampled_at(question.data, (0.5,)), epsilons)
     ticks = [float(tick.get_text()) for tick in gain_figure(found).axes[0].get_yticklabels()]
     assert _below(tuple(found.epsilons), tuple(ticks))

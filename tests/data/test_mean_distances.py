@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from omit import Column, OutlierScoreSuppression, Points
 from omit.data.distances import column_distances, point_distances
+from tests.parts import inclusion
 
 Deletions = Sequence[Fraction]
 
@@ -46,9 +47,14 @@ def exact_loss(
         return max(there, back)
 
 
+def exactly(suppression: OutlierScoreSuppression, data: Column | Points) -> Sequence[Fraction]:
+    distance = "euclidean" if isinstance(data, Points) else "absolute"
+    return suppression.deletion_probabilities(data, distance)
+
+
 def rounded(suppression: OutlierScoreSuppression, data: Column | Points) -> Deletions:
     """Return the deletion probabilities of a release that draws with floating-point numbers."""
-    return [1 - Fraction(float(keep)) for keep in suppression.keep_probabilities(data)]
+    return [1 - Fraction(float(keep)) for keep in inclusion(suppression, data)]
 
 
 def losses_of_column(
@@ -64,7 +70,7 @@ def losses_of_column(
             continue
         smaller = Column.from_counts(column.values[left], counts[left], bounds=column.bounds)
         pair = []
-        for scores in (rounded, OutlierScoreSuppression.deletion_probabilities):
+        for scores in (rounded, exactly):
             larger = scores(suppression, column)
             after = [larger[int(each)] for each in left]
             before = scores(suppression, smaller)
@@ -152,7 +158,7 @@ def test_no_points_lose_more_than_is_stated_wherever_they_are(
     once = [1] * smaller.size
     bound = stated(suppression, epsilon)
     found = []
-    for scores in (rounded, OutlierScoreSuppression.deletion_probabilities):
+    for scores in (rounded, exactly):
         after = scores(suppression, larger)
         found.append(exact_loss(epsilon, scores(suppression, smaller), after[:-1], after[-1], once))
     loss, exact = found
@@ -229,8 +235,8 @@ def test_equal_records_have_equal_scores_and_order_by_distance_is_kept() -> None
     column = Column.from_counts(values, [900, 5, 7, 1], bounds=(1e15, 1e15 + 8))
     near = Column.from_counts(values - 1e15, [900, 5, 7, 1], bounds=(0, 8))
     suppression = OutlierScoreSuppression(0.1, 0.6)
-    keep = suppression.keep_probabilities(column)
-    assert keep.tolist() == suppression.keep_probabilities(near).tolist()
+    keep = inclusion(suppression, column)
+    assert keep.tolist() == inclusion(suppression, near).tolist()
     assert keep[0] > keep[1] > keep[2] > keep[3]
 
 
@@ -239,8 +245,8 @@ def test_probabilities_are_the_nearest_numbers_to_the_exact_ones() -> None:
     for m, M in ((0.1, 0.3), (0.0, 1.0), (1e-300, 0.7), (0.25, 0.25)):
         column = Column.from_values(rng.random(50), bounds=(0, 1))
         suppression = OutlierScoreSuppression(m, M)
-        exact = suppression.deletion_probabilities(column)
-        for keep, gone in zip(suppression.keep_probabilities(column), exact, strict=True):
+        exact = exactly(suppression, column)
+        for keep, gone in zip(inclusion(suppression, column), exact, strict=True):
             assert keep == float(1 - gone)
 
 

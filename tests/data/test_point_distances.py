@@ -16,7 +16,9 @@ from omit import Column, InvalidInput, OutlierScoreSuppression, Points, Refused,
 from omit._numeric import FloatArray
 from omit.data import distances as point_distances_module
 from omit.data.distances import column_distances, point_distances
+from omit.mechanisms import DPLloyd, PrivateKMedian
 from omit.omissions.outlier_score import outlier_scores
+from tests.parts import draw_kept, inclusion
 
 DISTANCES = ("euclidean", "manhattan", "discrete")
 
@@ -155,14 +157,14 @@ def test_the_order_of_the_records_does_not_matter() -> None:
 
 def test_many_suppressions_share_one_computation(monkeypatch: pytest.MonkeyPatch) -> None:
     points = Points.from_rows([[0, 0], [1, 1]], bounds=(0, 1))
-    first = point_distances(points, "euclidean")
+    first = points.mean_distances("euclidean")
     monkeypatch.setattr(
         point_distances_module, "_DISTANCES", {}
     )  # nothing can be computed any more
-    assert point_distances(points, "euclidean") is first
+    assert points.mean_distances("euclidean") is first
     assert not first.totals.flags.writeable
     for m in (0.1, 0.2):
-        keep = OutlierScoreSuppression(m, 0.4).keep_probabilities(points)
+        keep = inclusion(OutlierScoreSuppression(m, 0.4), points)
         np.testing.assert_allclose(keep, 1 - outlier_scores([[0, 1], [1, 0]], m, 0.4))
 
 
@@ -172,7 +174,7 @@ def test_keep_probabilities_are_one_minus_the_outlier_scores(
     distance: str, points: Points, m: float, M: float
 ) -> None:
     m, M = min(m, M), max(m, M)
-    keep = OutlierScoreSuppression(m, M, distance).keep_probabilities(points)
+    keep = inclusion(OutlierScoreSuppression(m, M, distance), points)
     scores = outlier_scores(all_distances(points, distance), m, M)
     np.testing.assert_allclose(keep, 1 - scores, rtol=0, atol=1e-12)
     assert ((keep >= 0) & (keep <= 1)).all()
@@ -181,14 +183,13 @@ def test_keep_probabilities_are_one_minus_the_outlier_scores(
 def test_clustering_uses_the_euclidean_distance_unless_told() -> None:
     points = Points.from_rows([[0, 0], [0, 1], [1, 1]], bounds=(0, 1))
     open_choice = OutlierScoreSuppression(0.1, 0.6)
-    for statistic in ("kmeans", "kmedian"):
-        suited = open_choice.suited_to(statistic)
-        assert suited == OutlierScoreSuppression(0.1, 0.6, "euclidean")
-        assert suited.keep_probabilities(points).tolist() == (
-            open_choice.keep_probabilities(points).tolist()
-        )
+    for mechanism in (DPLloyd(2), PrivateKMedian(2)):
+        told = OutlierScoreSuppression(0.1, 0.6, "euclidean")
+        keep = inclusion(open_choice, points, mechanism.distance)
+        assert keep.tolist() == inclusion(told, points).tolist()
     chosen = OutlierScoreSuppression(0.1, 0.6, "manhattan")
-    assert chosen.suited_to("kmeans") is chosen
+    assert inclusion(chosen, points, "euclidean").tolist() == inclusion(chosen, points).tolist()
+    assert inclusion(chosen, points).tolist() != inclusion(open_choice, points).tolist()
 
 
 def test_suppressions_of_points_are_told_apart_by_their_distance() -> None:
@@ -198,10 +199,12 @@ def test_suppressions_of_points_are_told_apart_by_their_distance() -> None:
 def test_the_absolute_distance_is_refused_for_points() -> None:
     points = Points.from_rows([[0, 0]], bounds=(0, 1))
     with pytest.raises(Refused, match="use euclidean, manhattan or discrete"):
-        OutlierScoreSuppression(0.1, 0.6, "absolute").keep_probabilities(points)
+        inclusion(OutlierScoreSuppression(0.1, 0.6, "absolute"), points)
     with pytest.raises(InvalidInput, match="absolute distance is not defined"):
         next(
-            OutlierScoreSuppression(0.1, 0.6, "absolute").draw_kept(points, np.random.default_rng())
+            draw_kept(
+                OutlierScoreSuppression(0.1, 0.6, "absolute"), points, np.random.default_rng()
+            )
         )
 
 

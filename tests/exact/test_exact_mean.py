@@ -29,9 +29,9 @@ from omit.exact.mean import MeanError, mean_error
 from omit.exact.mean_setting import NoExactMean
 from omit.exact.noisy_quotient import NoisyQuotient
 from omit.laws.noise import Laplace, NoNoise, noise_named
-from omit.mechanisms import KnownSizeMean
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import MeanByEnumeration
+from tests.parts import base_guarantee, drawn_answers, inclusion, simulated_errors
 
 Symmetric = Literal["laplace", "gaussian"]
 each_noise = pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -158,9 +158,6 @@ def test_quantiles_are_exceeded_as_often_as_they_say(noise: Symmetric, case: Cas
 
 
 def test_quantiles_on_adult_are_exceeded_as_often_in_a_fine_simulation(ages: Column) -> None:
-    from omit.accuracy.expected import base_guarantee
-    from omit.accuracy.simulated import simulated_errors
-
     sampling, guarantee, runs = PoissonSampling(0.3), Guarantee(0.5), 40_000
     error = expected_error(ages, NoisyMean(), guarantee, sampling)
     base = base_guarantee(sampling, guarantee)
@@ -444,7 +441,6 @@ def test_the_precision_covers_the_error_of_two_values_after_outlier_scores() -> 
 
 def test_small_columns_of_any_values_agree_with_enumeration_within_the_precision() -> None:
     # 1 to 8 records; whole numbers, decimals, anything; both noises, both variants, all omissions.
-    from omit.accuracy.expected import base_guarantee
     from omit.omissions.sampling import NoOmission
 
     rng = np.random.default_rng(7)
@@ -467,7 +463,7 @@ def test_small_columns_of_any_values_agree_with_enumeration_within_the_precision
             NoOmission(),
             PoissonSampling(float(rng.uniform(0.02, 0.99))),
             OutlierScoreSuppression(float(rng.uniform(0, 0.5)), float(rng.uniform(0.5, 1))),
-        ][int(rng.integers(3))].suited_to("mean")
+        ][int(rng.integers(3))]
         if column.mean == 0:
             continue
         error = expected_error(
@@ -481,7 +477,7 @@ def test_small_columns_of_any_values_agree_with_enumeration_within_the_precision
             * MeanByEnumeration(
                 tuple(column.values),
                 tuple(column.counts),
-                tuple(omission.keep_probabilities(column)),
+                tuple(inclusion(omission, column)),
                 kind,
                 quotient.total.scale,
                 quotient.count.scale,
@@ -573,19 +569,27 @@ def test_sums_far_from_zero_keep_their_digits_under_replace() -> None:
     far = Column.from_counts([1e15, 1e15 + 1], [932, 68], bounds=(1e15, 1e15 + 1))
     guarantee = Guarantee(1.0, neighbours="replace")
     # Laplace noise of scale 1/1000: twice the square is the mean squared error.
-    assert expected_error(far, KnownSizeMean(), guarantee).value == pytest.approx(2e-6)
+    assert expected_error(
+        far, NoisyMean("laplace", "published", "squared"), guarantee
+    ).value == pytest.approx(2e-6)
     error = expected_error(far, NoisyMean(), guarantee)
     assert error.method == "exact"
     assert error.value == pytest.approx(1e-16)
-    sample = expected_error(far, KnownSizeMean(), guarantee, FixedSizeSampling(500, 1000))
+    sample = expected_error(
+        far, NoisyMean("laplace", "published", "squared"), guarantee, FixedSizeSampling(500, 1000)
+    )
     near = Column.from_counts([0, 1], [932, 68], bounds=(0, 1))
-    expected = expected_error(near, KnownSizeMean(), guarantee, FixedSizeSampling(500, 1000))
+    expected = expected_error(
+        near, NoisyMean("laplace", "published", "squared"), guarantee, FixedSizeSampling(500, 1000)
+    )
     assert sample.value == pytest.approx(expected.value)
 
 
-@pytest.mark.parametrize("mechanism", [NoisyMean(), KnownSizeMean()], ids=str)
+@pytest.mark.parametrize(
+    "mechanism", [NoisyMean(), NoisyMean("laplace", "published", "squared")], ids=str
+)
 def test_answers_far_from_zero_tell_neighbours_apart_no_better(
-    mechanism: NoisyMean | KnownSizeMean,
+    mechanism: NoisyMean,
 ) -> None:
     # Without care the sums of these neighbours are rounded to numbers many noise scales apart.
     far = Column.from_counts([1e15, 1e15 + 1], [932, 68], bounds=(1e15, 1e15 + 1))
@@ -594,7 +598,7 @@ def test_answers_far_from_zero_tell_neighbours_apart_no_better(
     for ones in (68, 69):
         counts = np.tile([1000 - ones, ones], (runs, 1))
         rng = np.random.default_rng(ones)
-        answers = mechanism.answers(far, counts, far.bounds, guarantee, rng)
+        answers = drawn_answers(mechanism, far, counts, far.bounds, guarantee, rng)
         shares.append(float((answers - 1e15 > 0.0625).mean()))
     # At most a factor e apart, but for 5 sigma of either share (a false alarm in 1,700,000).
     margin = 5 * math.sqrt(0.25 / runs)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from omit import (
-    Column,
     FixedSizeSampling,
     InvalidInput,
     NoOmission,
@@ -26,9 +25,11 @@ from omit import (
     RuleSuppression,
 )
 from omit._numeric import FloatArray
+from omit.data.base import Data
 from omit.laws import design as drawing
-from omit.laws.design import kept_by_number, kept_independently
+from omit.laws.design import Design, Independent, kept_by_number, kept_independently
 from omit.omissions import StableSuppression, ThresholdOutlierRemoval
+from tests.parts import draw_kept
 
 ROWS = np.random.default_rng(0).random((101, 3))
 POINTS = Points.from_rows(ROWS, bounds=(0, 1))
@@ -46,7 +47,7 @@ EVERY_KIND = [
 
 
 def runs(omission: Omission, number: int, seed: int = 1) -> list[NDArray[np.intp]]:
-    return list(islice(omission.draw_kept(POINTS, np.random.default_rng(seed)), number))
+    return list(islice(draw_kept(omission, POINTS, np.random.default_rng(seed)), number))
 
 
 @pytest.mark.parametrize("omission", EVERY_KIND, ids=str)
@@ -61,7 +62,7 @@ def test_a_draw_is_a_sorted_array_of_positions(omission: Omission) -> None:
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
 def test_every_omission_takes_the_same_amount_of_randomness(omission: Omission, kind: Any) -> None:
     ours, theirs = (np.random.Generator(kind(7)) for _ in range(2))
-    drawn, other = omission.draw_kept(POINTS, ours), NoOmission().draw_kept(POINTS, theirs)
+    drawn, other = draw_kept(omission, POINTS, ours), draw_kept(NoOmission(), POINTS, theirs)
     for _ in range(5):
         next(drawn)
         next(other)
@@ -71,12 +72,12 @@ def test_every_omission_takes_the_same_amount_of_randomness(omission: Omission, 
 def test_nothing_is_drawn_before_it_is_asked_for() -> None:
     rng = np.random.default_rng(1)
     state = str(rng.bit_generator.state)
-    NoOmission().draw_kept(POINTS, rng)
-    FixedSizeSampling(5, 101).draw_kept(POINTS, rng)
+    draw_kept(NoOmission(), POINTS, rng)
+    draw_kept(FixedSizeSampling(5, 101), POINTS, rng)
     assert str(rng.bit_generator.state) == state
 
 
-def test_keep_probabilities_are_computed_once() -> None:
+def test_designs_are_made_once() -> None:
     calls = []
 
     @dataclass(frozen=True)
@@ -84,9 +85,9 @@ def test_keep_probabilities_are_computed_once() -> None:
         def __init__(self) -> None:
             super().__init__(0.5)
 
-        def keep_probabilities(self, data: Column | Points) -> FloatArray:
+        def design(self, data: Data, distance: str) -> Design:
             calls.append(data)
-            return super().keep_probabilities(data)
+            return super().design(data, distance)
 
     assert len(runs(Counted(), 10)) == 10
     assert calls == [POINTS]
@@ -181,7 +182,7 @@ def test_every_subset_of_fixed_size_is_alike_however_many_numbers_tie(
 
 def test_a_sample_of_another_population_is_refused_before_anything_is_drawn() -> None:
     with pytest.raises(InvalidInput, match=r"population=100 to be the number of records.*101"):
-        FixedSizeSampling(5, 100).draw_kept(POINTS, np.random.default_rng())
+        draw_kept(FixedSizeSampling(5, 100), POINTS, np.random.default_rng())
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_a_sample_of_another_population_is_refused_before_anything_is_drawn() ->
 )
 def test_what_has_no_meaning_for_points_is_refused_at_once(omission: Omission, said: str) -> None:
     with pytest.raises(Refused, match=said):
-        omission.draw_kept(POINTS, np.random.default_rng())
+        draw_kept(omission, POINTS, np.random.default_rng())
 
 
 @dataclass(frozen=True)
@@ -211,29 +212,29 @@ class _Ours(Omission):
     def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
         return np.asarray(epsilon, dtype=np.float64)
 
-    def keep_probabilities(self, column: Column) -> FloatArray:
+    def design(self, data: Any, distance: str) -> Design:
         if self.answer is None:
-            return np.where(column.values >= 30, 0.5, 1.0)
-        return np.asarray(self.answer)
+            return Independent(np.where(data.values >= 30, 0.5, 1.0))
+        return Independent(np.asarray(self.answer))
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (None, "our omission says what it does to columns and not to points"),
-        ([0.5, 0.5], "does not give every one of 101 records a probability"),
-        (0.5, "does not give every one"),
-        ([1.5] * 101, "does not give every one"),
-        ([np.nan] * 101, "does not give every one"),
-        (["a"] * 101, "our omission says what it does to columns"),
+        (None, "our omission does not say what it does to points"),
+        ([0.5, 0.5], "does not give every one of 101 values or records a probability"),
+        (0.5, r"a list in \[0, 1\]"),
+        ([1.5] * 101, r"a list in \[0, 1\]"),
+        ([np.nan] * 101, r"a list in \[0, 1\]"),
+        (["a"] * 101, "must be numbers"),
     ],
 )
 def test_an_omission_for_columns_only_is_refused_in_a_sentence(answer: Any, said: str) -> None:
     with pytest.raises(Refused, match=said):
-        _Ours(answer).draw_kept(POINTS, np.random.default_rng())
+        draw_kept(_Ours(answer), POINTS, np.random.default_rng())
 
 
 def test_an_omission_of_someone_else_works_if_it_takes_points() -> None:
     keep = (ROWS[:, 0] < 0.5).astype(float)
-    draws: Iterator[NDArray[np.intp]] = _Ours(keep).draw_kept(POINTS, np.random.default_rng())
+    draws: Iterator[NDArray[np.intp]] = draw_kept(_Ours(keep), POINTS, np.random.default_rng())
     assert next(draws).tolist() == np.flatnonzero(keep).tolist()

@@ -101,17 +101,13 @@ def test_the_published_variant_divides_by_any_count_and_the_default_does_not() -
 
     Clusters that keep their centres give 2.63, more than two standard errors below.
     """
-    published = DPLloyd.published(5)
+    published = replace(DPLloyd.published(5), metric="kept")
     assert (published.low_counts, DPLloyd(5).low_counts) == ("divide", "keep")
     points = read_points("adult", bounds="from-data")
-    runs = expected_error(
-        points, published, Guarantee(0.5), PoissonSampling(0.01), runs=800, measured_on="kept"
-    )
+    runs = expected_error(points, published, Guarantee(0.5), PoissonSampling(0.01), runs=800)
     assert abs(runs.value - 2.776) < 2 * math.hypot(0.058, 0.047)
     keeping = replace(published, low_counts="keep")
-    fewer = expected_error(
-        points, keeping, Guarantee(0.5), PoissonSampling(0.01), runs=800, measured_on="kept"
-    )
+    fewer = expected_error(points, keeping, Guarantee(0.5), PoissonSampling(0.01), runs=800)
     assert fewer.value < runs.value - 0.05
 
 
@@ -198,9 +194,9 @@ def test_the_loss_is_the_mean_squared_distance_in_the_cube() -> None:
 
 
 def test_noise_that_drowns_a_cluster_is_said() -> None:
-    points = Points.from_rows(np.zeros((1000, 1)), (-1, 1))
-    assert DPLloyd(k=2).notes(points, Guarantee(1.0)) == ()
-    (note,) = DPLloyd(k=2).notes(points, Guarantee(0.01))
+    points = Points.from_rows(np.linspace(-1, 1, 1000)[:, None], (-1, 1))
+    assert DPLloyd(k=2).prepare(points, Guarantee(1.0)).notes == ()
+    (note,) = DPLloyd(k=2).prepare(points, Guarantee(0.01)).notes
     assert "scale 1,000) exceeds an average cluster (500 records)" in note
 
 
@@ -208,8 +204,8 @@ def test_noise_that_drowns_a_cluster_is_said() -> None:
     ("mechanism", "guarantee", "message"),
     [
         (DPLloyd(), Guarantee(0.0, 1e-6), "needs epsilon > 0"),
-        (DPLloyd(), Guarantee(1e-307), "large enough"),
-        (DPLloyd(budget="composed"), Guarantee(1e-310, 1e-6), "large enough"),
+        (DPLloyd(), Guarantee(1e-307), "too small"),
+        (DPLloyd(budget="composed"), Guarantee(1e-310, 1e-6), "too small"),
         (DPLloyd(budget="composed"), Guarantee(1.0), "needs delta > 0"),
         (DPLloyd(budget="composed"), Guarantee(1.0, 1e-6, "replace"), "add-remove only"),
     ],

@@ -134,7 +134,7 @@ def test_reported_sets_have_the_enumerated_law(epsilon_rate: float, final: Final
     assert sum(law.values()) == pytest.approx(1)
     floors = np.array([0.5 * min(abs(x - y) for y in candidates) for x in records])
     data = np.array([records]), np.array([candidates])
-    prepared = PreparedMedian(*data, 2, 2, epsilon_rate, floors, final)
+    prepared = PreparedMedian(PrivateKMedian(2, final=final), *data, 2, epsilon_rate, floors)
     rng, drawn = np.random.default_rng(6), dict.fromkeys(law, 0)
     for _ in range(20_000):
         centres = prepared.centres(None, rng)[:, 0]
@@ -259,7 +259,7 @@ def test_a_grid_of_countless_candidates_is_refused_in_words() -> None:
 
 
 def test_choices_that_are_nearly_uniform_are_said() -> None:
-    points = Points.from_rows(np.zeros((100, 2)), (-1, 1))
-    (note,) = PrivateKMedian().notes(points, Guarantee(1.0))
+    points = Points.from_rows(np.linspace(-1, 1, 200).reshape(100, 2), (-1, 1))
+    (note,) = PrivateKMedian().prepare(points, Guarantee(1.0)).notes
     assert "at most 1.25: centres are nearly random" in note
-    assert PrivateKMedian().notes(points, Guarantee(1000.0)) == ()
+    assert PrivateKMedian().prepare(points, Guarantee(1000.0)).notes == ()

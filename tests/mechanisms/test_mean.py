@@ -9,6 +9,9 @@ import pytest
 
 from omit import Column, Guarantee, InvalidInput, NoisyMean, Relation, WrongNeighbours
 from omit.laws.noise import Gaussian
+from omit.mechanisms.base import number_errors
+from omit.mechanisms.mean import PreparedMean
+from tests.parts import drawn_answers
 
 ages = Column.from_counts([20, 40, 70], [5, 3, 2], bounds=(0, 100), name="age")
 
@@ -21,7 +24,7 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
     bounds: tuple[float, float], sensitivity: float
 ) -> None:
     # One record more moves the sum by its own value, wherever the other bound is: the published
-    # code's upper minus lower is too little (THEORY, Section 2).
+    # code's upper minus lower is too little.
     noise = NoisyMean().quotient(Guarantee(0.5), bounds)
     assert noise.count is not None
     assert (noise.total.name, noise.count.name) == ("laplace", "laplace")
@@ -52,8 +55,8 @@ def test_gaussian_noise_gives_sum_and_count_half_of_epsilon_and_half_of_delta() 
 def test_with_hardly_any_noise_the_answer_is_the_mean_of_the_records_left() -> None:
     counts = np.array([[5, 3, 2], [1, 0, 1], [0, 7, 0]])
     for guarantee in (Guarantee(1e9), Guarantee(1e9, neighbours="replace")):
-        answers = NoisyMean().answers(
-            ages, counts, ages.bounds, guarantee, np.random.default_rng(0)
+        answers = drawn_answers(
+            NoisyMean(), ages, counts, ages.bounds, guarantee, np.random.default_rng(0)
         )
         np.testing.assert_allclose(answers, [36.0, 45.0, 40.0], rtol=1e-6)
 
@@ -62,7 +65,9 @@ def test_a_noisy_count_below_one_is_taken_for_one() -> None:
     # No record at all: the answer is the noise of the sum itself, divided by exactly 1.
     guarantee, empty = Guarantee(1e3), np.zeros((4000, 3), dtype=np.int64)
     published = NoisyMean(variant="published")
-    answers = published.answers(ages, empty, ages.bounds, guarantee, np.random.default_rng(1))
+    answers = drawn_answers(
+        published, ages, empty, ages.bounds, guarantee, np.random.default_rng(1)
+    )
     scale = NoisyMean().quotient(guarantee, ages.bounds).total.scale
     # The mean absolute Laplace noise is its scale, with a deviation of scale / sqrt(4000): 6 sigma.
     assert np.abs(answers).mean() == pytest.approx(scale, rel=6 / math.sqrt(4000))
@@ -72,7 +77,7 @@ def test_the_noise_follows_the_bounds_of_what_can_be_left_not_those_of_the_colum
     counts = np.zeros((20_000, 3), dtype=np.int64) + np.array([50, 0, 0])
     guarantee = Guarantee(1.0, neighbours="replace")
     rng = np.random.default_rng(2)
-    answers = NoisyMean().answers(ages, counts, (0.0, 30.0), guarantee, rng)
+    answers = drawn_answers(NoisyMean(), ages, counts, (0.0, 30.0), guarantee, rng)
     # Laplace of scale 30 on a sum of 50 records: deviation 30 sqrt(2) / 50, known to 6 sigma.
     spread = float(answers.std())
     assert spread == pytest.approx(30 * math.sqrt(2) / 50, rel=6 * math.sqrt(5 / 80_000))
@@ -80,17 +85,19 @@ def test_the_noise_follows_the_bounds_of_what_can_be_left_not_those_of_the_colum
 
 def test_an_error_is_in_per_cent_of_the_absolute_truth() -> None:
     answers = np.array([9.0, 10.0, 12.5])
-    assert NoisyMean().errors(answers, 10.0).tolist() == pytest.approx([10.0, 0.0, 25.0])
-    assert NoisyMean().errors(-answers, -10.0).tolist() == pytest.approx([10.0, 0.0, 25.0])
-    with pytest.raises(InvalidInput, match="true mean is 0"):
-        NoisyMean().errors(answers, 0.0)
+    assert number_errors("relative", answers, 10.0).tolist() == pytest.approx([10.0, 0.0, 25.0])
+    assert number_errors("relative", -answers, -10.0).tolist() == pytest.approx([10.0, 0.0, 25.0])
+    with pytest.raises(InvalidInput, match="truth is 0"):
+        number_errors("relative", answers, 0.0)
 
 
 def test_the_truth_is_the_mean_of_the_column() -> None:
-    assert NoisyMean().truth(ages) == 36.0
+    prepared = NoisyMean().prepare(ages, Guarantee(1.0))
+    assert isinstance(prepared, PreparedMean)
+    assert prepared.truth == 36.0
     texts = Column.from_values(["a", "b"], categories=("a", "b"))
     with pytest.raises(InvalidInput, match="ask for the mode"):
-        NoisyMean().truth(texts)
+        NoisyMean().prepare(texts, Guarantee(1.0))
 
 
 def test_noise_that_a_mean_cannot_have_is_refused() -> None:

@@ -11,8 +11,9 @@ from scipy import integrate, stats
 
 from omit import Column, Guarantee, InvalidInput, NoisyMode, Relation, WrongNeighbours
 from omit.laws.noise import Gaussian
-from omit.mechanisms.mode import KINDS, Kind, possible_values
+from omit.mechanisms.mode import KINDS, Kind
 from tests.mechanisms.winning import DISTRIBUTIONS, winning_probabilities
+from tests.parts import drawn_answers
 
 each_kind = pytest.mark.parametrize("noise", KINDS)
 
@@ -171,7 +172,7 @@ def test_answers_are_as_frequent_as_integration_says(noise: Kind) -> None:
     runs = 20_000
     counts = np.tile(column.counts, (runs, 1))
     rng = np.random.default_rng(6)
-    answers = NoisyMode(noise).answers(column, counts, column.bounds, guarantee, rng)
+    answers = drawn_answers(NoisyMode(noise), column, counts, column.bounds, guarantee, rng)
     observed = [(answers == 1).sum(), (answers == 3).sum(), (answers == 2).sum()]
     expected = runs * np.array(winning_probabilities((2, 1, 0), noise, scale))
     # Four tests at one in a million each.
@@ -182,28 +183,36 @@ def test_a_text_that_nobody_has_can_be_reported() -> None:
     column = Column.from_values(["b", "b", "a"], categories=("a", "b", "c"))
     rng = np.random.default_rng(7)
     counts = np.tile(column.counts, (500, 1))
-    answers = NoisyMode().answers(column, counts, None, Guarantee(0.5), rng)
+    prepared = NoisyMode().prepare(column, Guarantee(0.5))
+    answers = prepared.answers(counts, rng)
     assert set(answers.tolist()) == {"a", "b", "c"}
-    assert set(NoisyMode().errors(answers, column.modes).tolist()) == {0.0, 1.0}
-    np.testing.assert_array_equal(NoisyMode().errors(answers, column.modes), answers != "b")
+    errors = prepared.errors(counts, np.random.default_rng(7))
+    np.testing.assert_array_equal(errors, answers != "b")
 
 
 def test_every_tied_mode_is_right_and_a_value_nobody_has_is_wrong() -> None:
     column = Column.from_counts([1, 2, 5], [4, 1, 4], bounds=(0, 9))
-    assert NoisyMode().truth(column) == (1.0, 5.0)
-    answers = np.array([1.0, 2.0, 5.0, np.nan])
-    assert NoisyMode().errors(answers, NoisyMode().truth(column)).tolist() == [0, 1, 0, 1]
+    prepared = NoisyMode().prepare(column, Guarantee(1.0))
+    assert prepared.truth == (1.0, 5.0)
+    assert prepared.notes == ("2 values share the largest count; each of them counts as right.",)
+    rows = np.tile(column.counts, (400, 1))
+    answers = prepared.answers(rows, np.random.default_rng(1))
+    errors = prepared.errors(rows, np.random.default_rng(1))
+    np.testing.assert_array_equal(errors, ~np.isin(answers, [1.0, 5.0]))
+    assert {1.0, 2.0, 5.0} < set(answers.tolist())
 
 
 def test_possible_values_are_those_within_the_bounds_that_are_left() -> None:
     column = Column.from_counts([1, 4, 8], [2, 3, 1], bounds=(0, 9))
-    inside, empty = possible_values(column, (0.0, 9.0))
-    assert (inside.tolist(), empty) == ([True, True, True], 7)
-    inside, empty = possible_values(column, (2.0, 8.5))
-    assert (inside.tolist(), empty) == ([False, True, True], 5)
+    for bounds, inside, empty in (
+        ((0.0, 9.0), [True, True, True], 7),
+        ((2.0, 8.5), [False, True, True], 5),
+    ):
+        prepared = NoisyMode().prepare(column, Guarantee(1.0), bounds=bounds)
+        assert (prepared._possible.tolist(), len(prepared._unheld)) == (inside, empty)
     texts = Column.from_values(["b"], categories=("a", "b", "c"))
-    inside, empty = possible_values(texts, None)
-    assert (inside.tolist(), empty) == ([True], 2)
+    prepared = NoisyMode().prepare(texts, Guarantee(1.0))
+    assert (prepared._possible.tolist(), len(prepared._unheld)) == ([True], 2)
 
 
 def test_noise_of_an_unknown_name_is_refused() -> None:

@@ -17,14 +17,16 @@ from omit import Column, Guarantee, InvalidInput, NoisyMean, WrongNeighbours, re
 from omit.mechanisms import (
     ExponentialQuantile,
     GlobalQuantile,
-    KnownSizeMean,
     ProposeTestRelease,
     SmoothQuantile,
     smooth_sensitivity,
 )
-from omit.mechanisms.base import AdditiveMechanism, IntegrableMechanism
+from omit.mechanisms.base import number_errors
 from omit.mechanisms.exponential_quantile import interval_weights
+from omit.mechanisms.moments import PreparedAdditive, PreparedMoments
+from omit.mechanisms.propose_test_release import PreparedTest
 from omit.mechanisms.quantiles import QuantileMechanism
+from tests.parts import drawn_answers, expected_errors
 
 DOMAIN = (0.0, 1.0, 3.0, 7.0)
 BOUNDS = (0.0, 7.0)
@@ -44,10 +46,11 @@ def neighbours(size: int) -> Iterator[Pair]:
 
 
 def _noise(
-    mechanism: AdditiveMechanism, column: Column, guarantee: Guarantee
+    mechanism: QuantileMechanism, column: Column, guarantee: Guarantee
 ) -> tuple[float, float]:
-    row = column.counts[None, :]
-    centers, scales = mechanism.centers_and_scales(column, row, column.bounds, guarantee)
+    prepared = mechanism.prepare(column, guarantee)
+    assert isinstance(prepared, PreparedAdditive)
+    centers, scales = prepared.centers_and_scales(column.counts[None, :])
     return float(centers[0]), float(scales[0])
 
 
@@ -138,10 +141,10 @@ def test_the_noise_of_neighbours_is_alike_even_where_the_discount_underflows(
 @pytest.mark.parametrize("noise", ["laplace", "student"])
 def test_noise_too_small_to_see_leaves_a_relative_error_finite(noise: str) -> None:
     zeros = Column.from_values([0.0] * 2001, bounds=(0.0, 1.0))
-    mechanism = SmoothQuantile(noise, measure="relative")  # type: ignore[arg-type]
+    mechanism = SmoothQuantile(noise, metric="relative")  # type: ignore[arg-type]
     guarantee = Guarantee(20.0, 1e-3, "replace")
     row = zeros.counts[None, :]
-    assert mechanism.expected_errors(zeros, row, zeros.bounds, guarantee, 0.5) == [100.0]
+    assert expected_errors(mechanism, zeros, row, zeros.bounds, guarantee, 0.5) == [100.0]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
@@ -153,7 +156,7 @@ def test_students_noise_loses_at_most_epsilon_for_every_pair_of_neighbours(
     mechanism = SmoothQuantile("student", share)
     x = np.concatenate([np.linspace(-200, 200, 4001), np.geomspace(200, 1e7, 200)])
     x = np.concatenate([x, -x[4001:]])
-    pdf = mechanism.unit_noise(guarantee).pdf
+    pdf = mechanism.calibration(guarantee).unit.pdf
     for one, other in neighbours(size):
         (a, s), (b, t) = _noise(mechanism, one, guarantee), _noise(mechanism, other, guarantee)
         loss = np.log(pdf((x - a) / s) / s) - np.log(pdf((x - b) / t) / t)
@@ -203,9 +206,9 @@ def test_propose_test_release_has_its_guarantee_for_every_pair_of_neighbours(
 def _tested(
     mechanism: ProposeTestRelease, column: Column, guarantee: Guarantee
 ) -> tuple[float, float]:
-    centers, passing, *_ = mechanism._tested(
-        column, column.counts[None, :], column.bounds, guarantee
-    )
+    prepared = mechanism.prepare(column, guarantee)
+    assert isinstance(prepared, PreparedTest)
+    centers, passing, *_ = prepared._tested(column.counts[None, :])
     return float(centers[0]), float(passing[0])
 
 
@@ -214,18 +217,22 @@ def test_global_noise_and_the_noise_of_the_mean_are_the_sensitivity_by_epsilon()
     assert GlobalQuantile().scale(guarantee, (0, 10), 5) == pytest.approx(25)
     assert GlobalQuantile().scale(guarantee, (0, 10), 6) == pytest.approx(12.5)
     assert GlobalQuantile(0.9).scale(guarantee, (0, 10), 6) == pytest.approx(25)
-    mean, noisy = KnownSizeMean(), NoisyMean().quotient(guarantee, (0, 10))
+    mean, noisy = (
+        NoisyMean("laplace", "published", "squared"),
+        NoisyMean().quotient(guarantee, (0, 10)),
+    )
     assert mean.scale(guarantee, (0, 10), 8) == pytest.approx(noisy.total.scale / 8)
     approximate = Guarantee(0.4, 1e-6, "replace")
     gaussian = NoisyMean("gaussian").quotient(approximate, (0, 10))
-    assert KnownSizeMean("gaussian").scale(approximate, (0, 10), 8) == pytest.approx(
-        gaussian.total.scale / 8
-    )
+    assert NoisyMean("gaussian", "published", "squared").scale(
+        approximate, (0, 10), 8
+    ) == pytest.approx(gaussian.total.scale / 8)
 
 
-MECHANISMS: list[IntegrableMechanism] = [
-    KnownSizeMean(),
-    KnownSizeMean("gaussian"),
+Either = NoisyMean | QuantileMechanism
+MECHANISMS: list[Either] = [
+    NoisyMean("laplace", "published", "squared"),
+    NoisyMean("gaussian", "published", "squared"),
     GlobalQuantile(),
     SmoothQuantile(),
     SmoothQuantile("laplace-tight", 0.3),
@@ -237,14 +244,18 @@ MECHANISMS: list[IntegrableMechanism] = [
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_moments_and_distances_are_those_of_the_answers(mechanism: IntegrableMechanism) -> None:
+def test_moments_and_distances_are_those_of_the_answers(
+    mechanism: NoisyMean | QuantileMechanism,
+) -> None:
     column = Column.from_counts(range(0, 100, 4), [3, 1, 4, 1, 5] * 5, bounds=(0, 100))
     guarantee, runs, truth = Guarantee(1.0, 1e-3, "replace"), 200_000, 40.0
     rows = np.tile(column.counts, (runs, 1))
     rng = np.random.default_rng(5)
-    answers = mechanism.answers(column, rows, column.bounds, guarantee, rng)
-    mean, variance = mechanism.moments(column, rows[:1], column.bounds, guarantee)
-    distance = mechanism.distances(column, rows[:1], column.bounds, guarantee, truth)
+    answers = drawn_answers(mechanism, column, rows, column.bounds, guarantee, rng)
+    prepared = mechanism.prepare(column, guarantee, truth=truth)
+    assert isinstance(prepared, PreparedMoments)
+    mean, variance = prepared.moments(rows[:1])
+    distance = prepared.distances(rows[:1])
 
     # Five standard errors: one false alarm in about a million seeds for each of the three.
     def close(found: FloatArray, expected: float) -> bool:
@@ -268,23 +279,28 @@ def test_the_truth_is_the_quantile_of_the_records(size: int, share: float) -> No
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_all_are_defined_under_replace_and_say_so(mechanism: IntegrableMechanism) -> None:
+def test_all_are_defined_under_replace_and_say_so(mechanism: Either) -> None:
     column = read("beta")
-    with pytest.raises(WrongNeighbours, match="under replace"):
-        mechanism.moments(column, column.counts[None, :], column.bounds, Guarantee(1.0, 1e-3))
+    if isinstance(mechanism, QuantileMechanism):  # means have noise under add-remove, too
+        with pytest.raises(WrongNeighbours, match="under replace"):
+            mechanism.prepare(column, Guarantee(1.0, 1e-3))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_text_points_and_no_epsilon_have_no_noise(mechanism: IntegrableMechanism) -> None:
+def test_text_points_and_no_epsilon_have_no_noise(mechanism: Either) -> None:
     column = Column.from_values([5.0, 5.0], bounds=(5, 5))
     row = column.counts[None, :]
+
+    def moments(bounds: tuple[float, float], guarantee: Guarantee) -> object:
+        prepared = mechanism.prepare(column, guarantee, bounds=bounds)
+        assert isinstance(prepared, PreparedMoments)
+        return prepared.moments(row)
+
     with pytest.raises(InvalidInput, match="bounds are one point"):
-        mechanism.moments(column, row, column.bounds, Guarantee(1.0, 1e-3, "replace"))
-    with pytest.raises(InvalidInput, match="declared bounds"):
-        mechanism.moments(column, row, None, Guarantee(1.0, 1e-3, "replace"))
-    if mechanism != KnownSizeMean("gaussian"):
+        moments((5, 5), Guarantee(1.0, 1e-3, "replace"))
+    if mechanism != NoisyMean("gaussian", "published", "squared"):
         with pytest.raises(InvalidInput, match="epsilon > 0"):
-            mechanism.moments(column, row, (0, 9), Guarantee(0.0, 1e-3, "replace"))
+            moments((0, 9), Guarantee(0.0, 1e-3, "replace"))
     if isinstance(mechanism, QuantileMechanism):
         text = Column.from_values(["a"], categories=("a", "b"))
         with pytest.raises(InvalidInput, match="text and has no"):
@@ -296,10 +312,10 @@ def test_text_points_and_no_epsilon_have_no_noise(mechanism: IntegrableMechanism
     [
         (lambda: SmoothQuantile("normal"), "'laplace', 'laplace-tight' or 'student'"),  # type: ignore[arg-type]
         (lambda: SmoothQuantile(quantile=1.0), "strictly between 0 and 1"),
-        (lambda: SmoothQuantile(measure="both"), "'squared' or 'relative'"),  # type: ignore[arg-type]
+        (lambda: SmoothQuantile(metric="both"), "'squared' or 'relative'"),  # type: ignore[arg-type]
         (lambda: SmoothQuantile(padding="some"), "'bounds' or 'none'"),  # type: ignore[arg-type]
         (lambda: SmoothQuantile("student", degrees=2), "at least 3"),
-        (lambda: KnownSizeMean("student"), "'laplace' or 'gaussian'"),  # type: ignore[arg-type]
+        (lambda: NoisyMean("student", "published", "squared"), "'laplace' or 'gaussian'"),  # type: ignore[arg-type]
         (lambda: ProposeTestRelease(0.0), r"in \(0, 1\]"),
     ],
 )
@@ -310,9 +326,9 @@ def test_what_cannot_be_meant_is_refused(make: Callable[[], object], message: st
 
 def test_an_error_of_a_truth_of_zero_is_squared_and_not_relative() -> None:
     with pytest.raises(InvalidInput, match="truth is 0"):
-        SmoothQuantile(measure="relative").errors(np.array([1.0]), 0.0)
-    assert SmoothQuantile().errors(np.array([3.0]), 0.0).tolist() == [9.0]
-    assert SmoothQuantile(measure="relative").errors(np.array([3.0]), 4.0).tolist() == [25.0]
+        number_errors("relative", np.array([1.0]), 0.0)
+    assert number_errors("squared", np.array([3.0]), 0.0).tolist() == [9.0]
+    assert number_errors("relative", np.array([3.0]), 4.0).tolist() == [25.0]
 
 
 @given(
@@ -345,8 +361,8 @@ def test_a_rounded_mean_of_two_moves_no_further_than_its_sensitivity(
         SmoothQuantile(),
         ExponentialQuantile(),
         ProposeTestRelease(),
-        ExponentialQuantile(measure="relative"),
-        ProposeTestRelease(measure="relative"),
+        ExponentialQuantile(metric="relative"),
+        ProposeTestRelease(metric="relative"),
     ],
     ids=str,
 )
@@ -364,13 +380,13 @@ def test_quantiles_far_from_zero_are_those_near_it(
     truths = mechanism.truth(near) or 0.5, mechanism.truth(far)
     if mechanism.truth(near):
         errors = [
-            float(mechanism.expected_errors(column, row, column.bounds, target, truth)[0])
+            float(expected_errors(mechanism, column, row, column.bounds, target, truth)[0])
             for column, truth in zip((near, far), truths, strict=True)
         ]
-        if mechanism.measure == "relative":
+        if mechanism.metric == "relative":
             errors = [error * truth for error, truth in zip(errors, truths, strict=True)]
         assert errors[1] == pytest.approx(errors[0], rel=1e-12)
     rows = np.repeat(row, 50, axis=0)
-    first = mechanism.answers(near, rows, near.bounds, target, np.random.default_rng(3))
-    second = mechanism.answers(far, rows, far.bounds, target, np.random.default_rng(3))
+    first = drawn_answers(mechanism, near, rows, near.bounds, target, np.random.default_rng(3))
+    second = drawn_answers(mechanism, far, rows, far.bounds, target, np.random.default_rng(3))
     assert (first + origin).tolist() == second.tolist()

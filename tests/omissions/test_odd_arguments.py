@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from omit import ALL_RECORDS, Column, Guarantee, Statement, omissions
@@ -22,6 +24,7 @@ from omit.omissions import (
     ThresholdOutlierRemoval,
     TopOutlierRemoval,
 )
+from omit.omissions.base import checked_design
 from omit.omissions.names import parse_omission
 from tests.odd_arguments import Call, require_answers_or_sentences
 
@@ -93,9 +96,8 @@ for name, way in OMISSIONS.items():
     CALLS[f"candidates, {name}"] = Call(way.candidates, (Guarantee(3.0, 1e-6),))
     CALLS[f"lower_bound, {name}"] = Call(way.lower_bound, (GUARANTEE,))
     CALLS[f"bounds, {name}"] = Call(way.privacy_bounds, (1.0,))
-    CALLS[f"suited_to, {name}"] = Call(way.suited_to, ("mode",))
     if name != "stable":
-        CALLS[f"keep_probabilities, {name}"] = Call(way.keep_probabilities, (COLUMN,))
+        CALLS[f"design, {name}"] = Call(partial(checked_design, way), (COLUMN, "absolute"))
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -255,7 +255,7 @@ class _NotComparable(Omission):
 class _NotComparableWithin(_NotComparable):
     """Compares by value, and the value by identity."""
 
-    design: Omission = dataclasses.field(default_factory=_NotComparable)
+    inner: Omission = dataclasses.field(default_factory=_NotComparable)
 
 
 @pytest.mark.parametrize("kind", [_NotComparable, _NotComparableWithin])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omit.accuracy.grids import GainMap
+from omit.accuracy.grids import ErrorGrid
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.sensitivity import published_laplace
@@ -24,7 +24,7 @@ from omit.papers.accuracy_gains.cells import (
     LOGNORMAL,
     PUBLISHED_RATIOS,
     Line,
-    gain_map_of,
+    error_grid_of,
     overdrawn_from,
     sampled_medians,
     sensitivity_of,
@@ -50,8 +50,8 @@ def results() -> Reproduction:
     return reproduce("accuracy-gains", runs=60, where="process")
 
 
-def _map(results: Reproduction, line: Line) -> GainMap:
-    return results.computed.once(gain_map_of, line)
+def _map(results: Reproduction, line: Line) -> ErrorGrid:
+    return results.computed.once(error_grid_of, line)
 
 
 def _standings(results: Reproduction, name: str) -> list[str]:
@@ -199,7 +199,7 @@ def test_verdicts_follow_the_signs_and_cells_that_are_not_sure_refute_nothing(
 ) -> None:
     found = _map(results, LOGNORMAL)
 
-    def with_signs(*signs: int) -> GainMap:
+    def with_signs(*signs: int) -> ErrorGrid:
         """Return a map whose rows gain (1), lose (-1) or are not sure (0)."""
         width = np.abs(found.baseline)[:, None] * np.ones((1, len(found.sizes)))
         low, high = width.copy(), width.copy()

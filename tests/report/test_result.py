@@ -59,7 +59,7 @@ def test_every_form_has_the_same_numbers() -> None:
 
 
 def test_what_is_infinite_is_null_in_json() -> None:
-    text = json.dumps(envelope(Losses(), {"n": 1}, seed=None), allow_nan=False)
+    text = json.dumps(envelope(Losses(), parameters={"n": 1}, seed=None), allow_nan=False)
     content = json.loads(text)
     assert list(content) == ["command", "version", "parameters", "seed", "result"]
     assert content["result"]["losses"][1]["epsilon"] is None

@@ -1,17 +1,15 @@
-"""Pictures of expected errors: over all sampling rates, and over all (m, M).
-
-Pictures of gain and loss by sampling.
-"""
+"""Pictures of expected errors: of a comparison, over sampling rates, over (m, M), and of gains."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from omit._numeric import FloatArray, error_ratios
 from omit._text import promised, short_ratio
-from omit.accuracy.grids import GainMap, Landscape
+from omit.accuracy.comparison import Comparison
+from omit.accuracy.grids import Curves, ErrorGrid
 from omit.omissions.outlier_bounds import mixture_epsilon
 
 if TYPE_CHECKING:
@@ -21,62 +19,93 @@ if TYPE_CHECKING:
 
 _STYLES = ("-", "--", "-.", (0, (1, 1)))
 _SHADES = ("0.0", "0.25", "0.4", "0.5")
+_MARKERS = {"exact": "o", "simulated": "D"}
 
 
-def rate_figure(landscape: Landscape) -> Figure:
+def draw_comparison(axes: Axes, comparison: Comparison) -> None:
+    """Draw the errors as points with intervals, and a line at that of all records."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    labels = [str(row[0]) for row in comparison.tables()[0].rows]
+    errors = [row.error for row in comparison.rows]
+    for place, error in enumerate(errors):
+        if error is None:
+            axes.text(
+                0.01, place, "unattainable", transform=axes.get_yaxis_transform(), va="center"
+            )
+            continue
+        axes.plot([error.low, error.high], [place, place], color="0.4", linewidth=2)
+        axes.plot(error.value, place, _MARKERS[error.method], color="black", markersize=6)
+    axes.axvline(comparison.baseline.value, color="#08306b", linewidth=1, linestyle="--")
+    axes.set_yticks(range(len(labels)), labels, parse_math=False)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    values = [error.value for error in errors if error is not None]
+    if min(values) > 0 and max(values) > 20 * min(values):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    else:
+        axes.set_xlim(left=0)
+    metric, unit = comparison.baseline.metric, comparison.baseline.unit
+    axes.set_xlabel(f"{metric}, {unit}" if unit == "%" else metric)
+    axes.set_title(comparison.heading, fontsize=10, parse_math=False)
+    axes.grid(axis="x", alpha=0.25)
+
+
+def rate_figure(curves: Curves) -> Figure:
     """Return the expected error over the sampling rate, one line for each epsilon."""
     from matplotlib.figure import Figure
 
+    grid = curves.by_rate
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
-    rates = 100 * np.append(landscape.rates, 1.0)
-    for i, epsilon in enumerate(landscape.epsilons):
-        errors = np.append(landscape.by_rate[i], landscape.baseline[i])
-        axes.plot(
-            rates,
-            errors,
-            linewidth=1.6,
-            label=f"ε = {promised(epsilon)}",
-            color=_SHADES[i % 4],
-            linestyle=_STYLES[i % 4],
-        )
+    rates = 100 * np.append(curves.rates, 1.0)
+    for i, epsilon in enumerate(grid.epsilons):
+        errors = np.append(grid.errors[i], grid.baseline[i])
+        style: dict[str, Any] = {"color": _SHADES[i % 4], "linestyle": _STYLES[i % 4]}
+        axes.plot(rates, errors, linewidth=1.6, label=f"ε = {promised(epsilon)}", **style)
         axes.plot(rates[-1:], errors[-1:], "o", color=_SHADES[i % 4], markersize=4, clip_on=False)
-        margin = landscape.by_rate_margin[i]
+        margin = grid.high[i] - grid.errors[i]
         low, high = errors[:-1] - margin, errors[:-1] + margin
         axes.fill_between(rates[:-1], low, high, color="0.5", alpha=0.2, linewidth=0)
-    if landscape.mechanism.unit == "%":
+    mechanism = grid.mechanism
+    if mechanism.unit == "%":
         # Bounds that meet leave no error anywhere, and nothing that has a logarithm.
-        if (landscape.baseline > 0).any() or (landscape.by_rate > 0).any():
+        if (grid.baseline > 0).any() or (grid.errors > 0).any():
             axes.set_yscale("log")
         axes.set_ylabel("expected relative error, %")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
-        axes.set_ylabel(landscape.mechanism.metric)
-        if landscape.mechanism.unit == "probability":
+        axes.set_ylabel(mechanism.metric_name)
+        if mechanism.unit == "probability":
             axes.set_ylim(0, 1)
     axes.set_xlabel("sampling rate, % of records kept; dot: all records, no omission")
     axes.set_xlim(0, 100)
     axes.grid(alpha=0.25)
     axes.legend(title="guarantee of the release", frameon=False)
-    title = f"{landscape.mechanism} of {landscape.data.name}: Poisson sampling"
+    kind = "Poisson sampling" if not grid.sizes else "sampling without replacement"
+    title = f"{mechanism} of {grid.data.name}: {kind}"
     axes.set_title(title, fontsize=11, parse_math=False)
     return figure
 
 
-def score_figure(landscape: Landscape) -> Figure:
+def score_figure(curves: Curves) -> Figure:
     """Return the error of outlier-score suppression against no omission, over (m, M)."""
     from matplotlib.figure import Figure
 
-    rows = -(-len(landscape.epsilons) // 2)
+    grid = curves.by_score
+    assert grid is not None
+    rows = -(-len(grid.epsilons) // 2)
     figure = Figure(figsize=(9.4, 4.6 * rows + 0.4), layout="constrained")
     all_axes = figure.subplots(rows, 2, squeeze=False)
-    ratios = error_ratios(landscape.by_score, landscape.baseline[:, None, None])
-    for axes, epsilon, ratio in zip(all_axes.flat, landscape.epsilons, ratios, strict=False):
-        _draw_scores(axes, landscape, epsilon, ratio)
-    for axes in all_axes.flat[len(landscape.epsilons) :]:
+    ratios = error_ratios(grid.errors, grid.baseline[:, None])
+    for axes, epsilon, ratio in zip(all_axes.flat, grid.epsilons, ratios, strict=False):
+        _draw_scores(axes, curves.probabilities, epsilon, ratio)
+    for axes in all_axes.flat[len(grid.epsilons) :]:
         axes.set_visible(False)
     figure.suptitle(
-        f"{landscape.mechanism} of {landscape.data.name}: "
+        f"{grid.mechanism} of {grid.data.name}: "
         "error of outlier-score suppression ÷ error with all records",
         fontsize=11,
         parse_math=False,
@@ -84,10 +113,17 @@ def score_figure(landscape: Landscape) -> Figure:
     return figure
 
 
-def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatArray) -> None:
+def _draw_scores(
+    axes: Axes,
+    probabilities: tuple[float, ...],
+    epsilon: float,
+    ratios: FloatArray,
+) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
-    points = np.array(landscape.probabilities)
+    points = np.array(probabilities)
+    ratio = np.full((len(points), len(points)), np.nan)
+    ratio[np.triu_indices(len(points))] = ratios
     half = (points[1] - points[0]) / 2 if len(points) > 1 else 0.05
     extent = (points[0] - half, points[-1] + half, points[0] - half, points[-1] + half)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,54 +150,54 @@ def _draw_scores(axes: Axes, landscape: Landscape, epsilon: float, ratio: FloatA
     axes.set(xlim=extent[:2], ylim=extent[2:])
 
 
-def gain_figure(found: GainMap) -> Figure:
+def gain_figure(grid: ErrorGrid) -> Figure:
     """Return the map of gain and loss over epsilon and the sampling rate."""
     from matplotlib.figure import Figure
 
     figure = Figure(
-        figsize=(1.8 + 0.72 * len(found.sizes), 1.7 + 0.48 * len(found.epsilons)),
+        figsize=(1.8 + 0.72 * len(grid.sizes), 1.7 + 0.48 * len(grid.epsilons)),
         layout="constrained",
     )
     axes = figure.subplots()
-    draw_gains(axes, found)
-    figure.suptitle(f"{found.mechanism} of {found.column.name}", fontsize=11, parse_math=False)
+    draw_gains(axes, grid)
+    figure.suptitle(f"{grid.mechanism} of {grid.data.name}", fontsize=11, parse_math=False)
     return figure
 
 
-def draw_gains(axes: Axes, found: GainMap) -> None:
+def draw_gains(axes: Axes, grid: ErrorGrid) -> None:
     """Draw the ratios of errors as shades with their numbers; hatched cells are not sure."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
     colours = LinearSegmentedColormap.from_list("gain", ["#4292c6", "#ffffff", "#fd8d3c"])
     with np.errstate(divide="ignore"):
-        logarithm = np.log10(found.ratios)
+        logarithm = np.log10(grid.ratios)
     axes.imshow(logarithm, origin="lower", cmap=colours, vmin=-1.5, vmax=1.5, aspect="auto")
-    for i in range(len(found.epsilons)):
-        for j in range(len(found.sizes)):
-            gain = found.gains[i, j] > 0
+    for i in range(len(grid.epsilons)):
+        for j in range(len(grid.sizes)):
+            gain = grid.gains[i, j] > 0
             axes.text(
                 j,
                 i,
-                short_ratio(float(found.ratios[i, j])),
+                short_ratio(float(grid.ratios[i, j])),
                 ha="center",
                 va="center",
                 fontsize=8,
                 fontweight="bold" if gain else "normal",
             )
-            if found.gains[i, j] == 0:
+            if grid.gains[i, j] == 0:
                 axes.add_patch(
                     Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch="///", edgecolor="0.6")
                 )
-    axes.set_xticks(range(len(found.sizes)), [_rate(found, size) for size in found.sizes])
-    axes.set_yticks(range(len(found.epsilons)), [promised(epsilon) for epsilon in found.epsilons])
+    axes.set_xticks(range(len(grid.sizes)), [_rate(grid, size) for size in grid.sizes])
+    axes.set_yticks(range(len(grid.epsilons)), [promised(epsilon) for epsilon in grid.epsilons])
     axes.set_xlabel("sampling rate, % of records (odd sizes)")
     axes.set_ylabel("ε of the release")
     axes.set_title(
-        f"{found.mechanism.metric} of the sample ÷ that of all records; bold: sampling pays",
+        f"{grid.mechanism.metric_name} of the sample ÷ that of all records; bold: sampling pays",
         fontsize=9,
     )
 
 
-def _rate(found: GainMap, size: int) -> str:
-    return f"{100 * size / found.column.size:.2g}"
+def _rate(grid: ErrorGrid, size: int) -> str:
+    return f"{100 * size / grid.data.size:.2g}"

@@ -1,77 +1,80 @@
-"""The report of a comparison as one HTML file that needs nothing else."""
+"""The report of comparisons as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-from omit.accuracy.compare import (
-    NOT_PRIVATE,
-    NUMERIC,
-    WARNING,
-    Comparison,
-    table_cells,
-    table_headings,
-)
+from omit.accuracy.comparison import NOT_PRIVATE, Comparison
 from omit.accuracy.figures import rate_figure, score_figure
-from omit.accuracy.grids import Landscape
-from omit.data.column import Column
-from omit.data.points import Points
+from omit.accuracy.grids import Curves, CurvesQuestion
 from omit.guarantee import relation
-from omit.report.page import html_table, page, svg
+from omit.report.files import write_whole
+from omit.report.page import page, render, svg
+
+Advance = Callable[[], None]
 
 
-def comparison_report(
-    comparisons: Sequence[Comparison], landscapes: Sequence[Landscape] = ()
-) -> str:
-    """Return the report as HTML.
+def write_report(
+    path: Path | str,
+    comparisons: Sequence[Comparison],
+    advance: Advance = lambda: None,
+) -> Path:
+    """Write the report of comparisons on the same data and at the same guarantee.
 
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        What was asked for; all on the same column and at the same guarantee.
-    landscapes : sequence of Landscape
-        Curves and maps to add, one for each mechanism.
+    `advance` is called after each of the errors behind the curves, `curve_steps` times.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written; what was there before stays.
     """
+    output = Path(path)
+    curves = [CurvesQuestion(each.question).answer(advance) for each in comparisons]
+    text = comparison_report(comparisons, curves)
+    write_whole(output, lambda file: file.write_text(text, encoding="utf-8"))
+    return output
+
+
+def curve_steps(comparisons: Sequence[Comparison]) -> int:
+    """Return how many errors are behind the curves of a report."""
+    return sum(CurvesQuestion(each.question).size for each in comparisons)
+
+
+def comparison_report(comparisons: Sequence[Comparison], curves: Sequence[Curves] = ()) -> str:
+    """Return the report as HTML, with curves for each mechanism."""
     first = comparisons[0]
-    column = first.data
-    sections = [
-        f"<h1>Leaving records out of {escape(column.name)}</h1>",
-        f'<p class="warning">{escape(WARNING)}</p>',
-        f"<p>{column.size:,} records, {column.distinct:,} different values, from "
-        f"{escape(column.source)}. {_what_is_equal(first)}: "
-        f"<b>{escape(str(first.target))}</b>.</p>",
-    ]
-    for comparison in comparisons:
-        sections.append(_comparison_section(comparison))
-    for landscape in landscapes:
-        sections.append(_landscape_section(landscape))
-    sections.append(_assumptions(comparisons))
-    at = "at" if first.mechanism.private else "with"
-    title = f"omit: {column.name} {at} {first.promise}"
-    return page(title, sections)
+    content = render(
+        "comparison.html",
+        data=first.question.data,
+        caution=first.caution,
+        what_is_equal=_what_is_equal(first),
+        guarantee=str(first.question.guarantee),
+        sections=[_section(each) for each in comparisons],
+        all_curves=[_curves(each) for each in curves],
+        assumptions=_assumptions(comparisons),
+    )
+    return page(first.title, [content])
 
 
 def _what_is_equal(comparison: Comparison) -> str:
-    if not comparison.mechanism.private:
+    if not comparison.question.mechanism.private:
         return "NO release below is private; its noise is as if for"
-    if comparison.noise_reduction:
+    if comparison.question.noise_reduction:
         return "Every release below has the same guarantee"
     return "Every mechanism below has the same guarantee by itself, so releases differ in privacy"
 
 
-def _comparison_section(comparison: Comparison) -> str:
-    headings = table_headings(comparison.rows)
-    kinds = ["number" if each in NUMERIC else "" for each in headings]
-    table = html_table(headings, table_cells(comparison.rows), kinds)
-    error = comparison.baseline
-    parts = "".join(f"<li>{escape(sentence)}</li>" for sentence in cost_sentences(comparison))
-    return (
-        f"<h2>{escape(_sentence_case(str(comparison.mechanism)))}</h2>"
-        f'<p class="verdict">{escape(comparison.verdict)}</p>'
-        f"<p>Error: {escape(error.metric)}.</p>"
-        f"{table}<ul>{parts}</ul>"
-    )
+def _section(comparison: Comparison) -> dict[str, Any]:
+    title = str(comparison.question.mechanism)
+    return {
+        "title": title[:1].upper() + title[1:],
+        "verdict": comparison.verdict,
+        "metric": comparison.baseline.metric,
+        "table": comparison.tables()[0],
+        "costs": cost_sentences(comparison),
+    }
 
 
 def cost_sentences(comparison: Comparison) -> list[str]:
@@ -81,7 +84,7 @@ def cost_sentences(comparison: Comparison) -> list[str]:
         parts = row.error.parts if row.error is not None else None
         if parts is None:
             continue
-        if comparison.mechanism.unit == "squared units":
+        if comparison.baseline.unit == "squared units":
             sentences.append(
                 f"{row.omission}: variance by omission {parts.omission:.3g}, by noise "
                 f"{parts.noise:.3g}, bias {_rounded(parts.bias or 0.0)}; the error is the sum of "
@@ -105,76 +108,60 @@ def _rounded(value: float) -> str:
     return "0" if abs(value) < 1e-9 else f"{value:.3g}"
 
 
-def _landscape_section(landscape: Landscape) -> str:
-    scores = (
+def _curves(curves: Curves) -> dict[str, Any]:
+    """Return what the page shows of other omissions."""
+    rates = {
+        "picture": svg(rate_figure(curves)),
+        "caption": "The same guarantee along each line: the smaller the sample, the less noise it "
+        f"needs, and still the larger its error where lines fall to the right.{_how(curves)}",
+    }
+    mechanism = curves.by_rate.mechanism
+    if curves.by_score is None:
+        return {"title": f"All sampling rates: {mechanism}", "figures": [rates]}
+    caption = (
         "Above 1, suppression makes the error larger. To the right of the blue line it amplifies "
         "privacy, so that the mechanism needs less noise."
     )
-    if landscape.simulated == landscape.size:
-        scores += " Ratios near 1 may be chance; the table above says which differences are sure."
-    return (
-        f"<h2>All sampling rates and all outlier scores: {escape(str(landscape.mechanism))}</h2>"
-        f"<figure>{svg(rate_figure(landscape))}<figcaption>The same guarantee along each line: "
-        "the smaller the sample, the less noise it needs, and still the larger its error where "
-        f"lines fall to the right.{_how_simulated(landscape)}</figcaption></figure>"
-        f"<figure>{svg(score_figure(landscape))}<figcaption>{scores}</figcaption></figure>"
-    )
+    if curves.simulated == curves.size:
+        caption += " Ratios near 1 may be chance; the table above says which differences are sure."
+    scores = {"picture": svg(score_figure(curves)), "caption": caption}
+    title = f"All sampling rates and all outlier scores: {mechanism}"
+    return {"title": title, "figures": [rates, scores]}
 
 
-def _how_simulated(landscape: Landscape) -> str:
+def _how(curves: Curves) -> str:
     """Return how many of the numbers are simulated, and how often."""
-    if not landscape.simulated:
+    if not curves.simulated:
         return ""
-    often = f"with {landscape.runs} runs each"
-    if landscape.simulated == landscape.size:
+    often = f"with {curves.by_rate.question.runs} runs each"
+    if curves.simulated == curves.size:
         return f" All numbers are simulated, {often} and the same random numbers in all."
-    return f" {landscape.simulated} of these numbers are simulated, {often}, the others exact."
+    return f" {curves.simulated} of these numbers are simulated, {often}, the others exact."
 
 
-def _assumptions(comparisons: Sequence[Comparison]) -> str:
-    first = comparisons[0]
+def _assumptions(comparisons: Sequence[Comparison]) -> list[str]:
+    first = comparisons[0].question
     notes = dict.fromkeys(note for comparison in comparisons for note in comparison.notes)
     statements = [
-        f"Two databases are neighbours if {relation(first.target.neighbours).meaning}.",
+        f"Two databases are neighbours if {relation(first.guarantee.neighbours).meaning}.",
         f"A person has at most {first.rows_per_person} record(s).",
         "The sample stays secret; parameters were fixed without looking at the data.",
-        _bounds_statement(first.data),
-        _noise_statement(first),
-        None
-        if isinstance(first.data, Points)
-        else "Errors compare with the statistic of all records, unless another truth was given.",
-        *(note for note in notes if note not in (WARNING, NOT_PRIVATE)),
+        first.data.declaration,
+        _noise_statement(comparisons[0]),
     ]
-    items = "".join(f"<li>{escape(each)}</li>" for each in statements if each)
-    return f"<h2>What was assumed</h2><ul>{items}</ul>"
+    if not first.data.coupled:
+        statements.append(
+            "Errors compare with the statistic of all records, unless another truth was given."
+        )
+    return [*statements, *(note for note in notes if note != NOT_PRIVATE)]
 
 
 def _noise_statement(comparison: Comparison) -> str:
     """Return what the noise is for."""
-    if not comparison.mechanism.private:
+    if not comparison.question.mechanism.private:
         return NOT_PRIVATE
-    if comparison.noise_reduction:
+    if comparison.question.noise_reduction:
         return (
             "The mechanism's noise is reduced (or increased) so that the release has the guarantee."
         )
     return "The mechanism alone has the guarantee: its noise is not reduced."
-
-
-def _bounds_statement(data: Column | Points) -> str:
-    """Return which values are possible, and who says so."""
-    origin = {
-        "declared": "declared",
-        "registered": "registered with the data set",
-        "from-data": "taken from the data, which is NOT private",
-    }[data.bounds_source]
-    if isinstance(data, Points):
-        columns = zip(data.columns, data.bounds, strict=True)
-        ranges = "; ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in columns)
-        return f"Values lie within bounds, {origin}: {ranges}."
-    if data.bounds is None:
-        return f"The categories were {origin}."
-    return f"Values lie in [{data.bounds[0]:g}, {data.bounds[1]:g}], {origin}."
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -1,15 +1,13 @@
-"""Data that are themselves a sample: what holds for the population they were drawn from.
+"""Data that are themselves a sample, and samples whose size has a parity.
 
-If the records in hand are a simple random sample without replacement of a population of `N`, and
-nobody can know who was drawn, then a release on them that is (epsilon_n, delta_n)-DP is
-(epsilon, delta)-DP for the population by Theorem 1 of the accuracy-gains paper: for somebody who
-may be in the sample or not. It promises no more than (epsilon_n, delta_n) to somebody who is known
-to be in the sample, and no amplification follows from designs that are not simple random, such as
-stratified or cluster samples.
+*Sampled data.* If the records in hand are a simple random sample without replacement of a
+population of `N`, and nobody can know who was drawn, then a release on them that is
+(epsilon_n, delta_n)-DP is (epsilon, delta)-DP for the population by Theorem 1 of the accuracy-gains
+paper: for somebody who may be in the sample or not. It promises no more than (epsilon_n, delta_n)
+to somebody who is known to be in the sample, and no amplification follows from designs that are not
+simple random, such as stratified or cluster samples.
 
-What parity does to medians: that of an even number of records is the mean of two.
-
-One exchanged record moves such a mean by as little as half as much as it moves a single record. So
+*Parity.* An even-sized sample's median averages two records, which halves its sensitivity. So
 samples of even size have less noise than samples of odd size, whether sampling pays or not, and
 results of different parity must not be read as an effect of sampling.
 """
@@ -19,21 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from omit import _validate
-from omit.accuracy.expected import without_noise
-from omit.data.column import Column
-from omit.data.points import Points
+from omit.data.base import Data
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoNoiseNeeded, require_guarantee
-from omit.mechanisms.base import Clustering, Mechanism
-from omit.mechanisms.exponential_quantile import ExponentialQuantile
-from omit.mechanisms.quantiles import QuantileMechanism
+from omit.mechanisms.base import Mechanism, Promise
 from omit.omissions.base import Omission
 from omit.omissions.sampling import FixedSizeSampling
 
 
-def guarantee_on_sample(
-    target: Guarantee, records: int, population: int
-) -> Guarantee | NoNoiseNeeded:
+def promise_on_sample(target: Guarantee, records: int, population: int) -> Promise:
     """Return what a release on the records must have, so that the population has the target.
 
     Nothing, where the target's delta is at least the share of the population that was drawn.
@@ -47,7 +39,7 @@ def guarantee_on_sample(
 
     Examples
     --------
-    >>> guarantee_on_sample(Guarantee(1.0, neighbours="replace"), records=100, population=10_000)
+    >>> promise_on_sample(Guarantee(1.0, neighbours="replace"), records=100, population=10_000)
     Guarantee(epsilon=5.15229793824..., delta=0.0, neighbours='replace')
     """
     require_guarantee(target)
@@ -62,12 +54,6 @@ def guarantee_on_sample(
     return sampling.calibrate(target)
 
 
-def target_on_sample(target: Guarantee, records: int, population: int) -> Guarantee:
-    """Return `guarantee_on_sample`, or what stands for none to the engines of expected errors."""
-    needed = guarantee_on_sample(target, records, population)
-    return without_noise(target) if isinstance(needed, NoNoiseNeeded) else needed
-
-
 def sampled_from_notes(
     target: Guarantee, records: int, population: int, rows_per_person: int = 1
 ) -> tuple[str, ...]:
@@ -75,7 +61,7 @@ def sampled_from_notes(
 
     `target` is that of a record; a person may have `rows_per_person` of them.
     """
-    needed = guarantee_on_sample(target, records, population)
+    needed = promise_on_sample(target, records, population)
     inside = None if isinstance(needed, NoNoiseNeeded) else needed.group(rows_per_person)
     known = (
         "Nothing protects somebody known to be among the records, and for a sample that is not "
@@ -113,46 +99,24 @@ _FACT = (
 )
 
 
-def averages_two(mechanism: Mechanism | Clustering, size: int) -> bool:
-    """Tell whether the noise for so many records is that for the mean of two of them.
-
-    The exponential mechanism scores single points and has the same sensitivity for every size.
-
-    Examples
-    --------
-    >>> from omit.mechanisms import GlobalQuantile
-    >>> averages_two(GlobalQuantile(), 10), averages_two(ExponentialQuantile(), 10)
-    (True, False)
-    """
+def differs_in_parity(data: Data, mechanism: Mechanism, omission: Omission) -> bool:
+    """Tell whether a sample's answer is the mean of two records, and that of all is one."""
+    size = omission.records_after
     return (
-        isinstance(mechanism, QuantileMechanism)
-        and not isinstance(mechanism, ExponentialQuantile)
-        and mechanism.statistic == "median"
-        and size % 2 == 0
-    )
-
-
-def averages_unlike_all(
-    data: Column | Points, mechanism: Mechanism | Clustering, found: Omission
-) -> bool:
-    """Tell whether a sample's noise is for the mean of two records, and that of all for one."""
-    return (
-        isinstance(found, FixedSizeSampling)
-        and averages_two(mechanism, found.size)
-        and not averages_two(mechanism, data.size)
+        size is not None and mechanism.averages_two(size) and not mechanism.averages_two(data.size)
     )
 
 
 def parity_notes(
-    data: Column | Points, mechanism: Mechanism | Clustering, omissions: Iterable[Omission]
+    data: Data, mechanism: Mechanism, omissions: Iterable[Omission]
 ) -> tuple[str, ...]:
     """Return what to say where samples of odd size are compared, for which averaging is missed.
 
     Nothing, where all rows average two records, or where averaging makes no difference.
     """
-    samples = {each.size for each in omissions if isinstance(each, FixedSizeSampling)}
-    averaging = {averages_two(mechanism, size) for size in (*samples, data.size)}
-    if not samples or not averages_two(mechanism, 2) or averaging == {True}:
+    sizes = {omission.records_after for omission in omissions} - {None}
+    averaging = {mechanism.averages_two(size) for size in (*sizes, data.size) if size is not None}
+    if not sizes or not mechanism.averages_two(2) or averaging == {True}:
         return ()
     if averaging == {False}:
         return (f"{_FACT}: an advantage of samples of even size, of which there is none here.",)

@@ -5,32 +5,24 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from omit.cli import clustering as options
-from omit.cli.clustering import CLUSTERINGS, clustering, read_points
+from omit.cli.clustering import clustering, read_points
 from omit.cli.options import ColumnName, Source, TableName, pair_of_numbers
-from omit.mechanisms.names import chosen_relation, integrable_mechanisms
+from omit.mechanisms.names import CLUSTERINGS, chosen_mechanisms, usual_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from omit.data.base import Data
     from omit.data.column import Column
-    from omit.data.points import Points
     from omit.guarantee import Guarantee
-    from omit.mechanisms.base import Clustering, Mechanism
-
-STATISTICS = ("mean", "mode")
-# Means that are not clipped to the bounds, for comparing with papers; never among "all".
-PUBLISHED = ("laplace-published", "gaussian-published")
-NOISES = {
-    "mean": ("laplace", "gaussian", *PUBLISHED),
-    "mode": ("laplace", "exponential", "gaussian", "gumbel"),
-}
+    from omit.mechanisms.base import Mechanism
 
 
 class Chosen(NamedTuple):
     """The data, what is computed from them, and under which neighbour relation and delta."""
 
-    data: "Column | Points"
-    mechanisms: "Sequence[Mechanism | Clustering]"
+    data: "Data"
+    mechanisms: "Sequence[Mechanism]"
     neighbours: str
     delta: float
 
@@ -72,7 +64,8 @@ def choose(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="mse or relative, for means and quantiles; mse for quantiles by default."
+            help="mse or relative, for means and quantiles; mse for quantiles by default. For "
+            "clusterings the records whose distances count: all, kept, or kept-sum."
         ),
     ] = None,
     neighbours: Annotated[
@@ -104,22 +97,18 @@ def choose(
     for name, value in {"column": column, "table": table, "source": source}.items():
         if value is not None and not value.strip():
             raise InvalidInput(f"Expected {name}={value!r} to be a name.")
+    relation = usual_relation(statistic, metric) if neighbours is None else neighbours
     if statistic in CLUSTERINGS:
-        if metric is not None:
-            raise InvalidInput(
-                f"Expected --metric for means and quantiles only; {statistic} is judged by "
-                "distances to its centres."
-            )
         points = read_points(source, columns, bounds, table)
-        made = clustering(statistic, k, iterations, budget, start, candidates)
-        return Chosen(points, [made], chosen_relation(neighbours, statistic, metric), delta)
+        made = clustering(statistic, k, iterations, budget, start, candidates, metric)
+        return Chosen(points, [made], relation, delta)
     data = read_column(source, column, bounds, categories, table)
-    relation = chosen_relation(neighbours, statistic, metric)
-    mechanisms: Sequence[Mechanism] | None
-    mechanisms = integrable_mechanisms(statistic, mechanism, metric, delta, relation)
-    if mechanisms is None:
-        mechanisms = _noisy_mechanisms(data, statistic, mechanism, delta)
-    return Chosen(data, mechanisms, relation, delta)
+    return Chosen(
+        data,
+        _column_mechanisms(data, statistic, mechanism, metric, delta, relation),
+        relation,
+        delta,
+    )
 
 
 def read_column(
@@ -137,46 +126,24 @@ def read_column(
     return read(source, column, bounds=declared, categories=listed, table=table)
 
 
-def _noisy_mechanisms(
-    data: "Column", statistic: str, noise: str, delta: float
+def _column_mechanisms(
+    data: "Column", statistic: str, name: str, metric: str | None, delta: float, relation: str
 ) -> "list[Mechanism]":
-    """Return the means and modes asked for; with `all`, those that the data and delta allow."""
+    """Return the mechanisms asked for; with the statistic `all`, those of mean and mode."""
     from omit.errors import InvalidInput
-    from omit.mechanisms.mean import NoisyMean
-    from omit.mechanisms.mode import NoisyMode
+    from omit.mechanisms.names import known_mechanisms, mean_and_mode
 
-    def made(statistic: str, kind: Any) -> "Mechanism":
-        if kind in PUBLISHED:
-            return NoisyMean(kind.removesuffix("-published"), "published")
-        return NoisyMean(kind) if statistic == "mean" else NoisyMode(kind)
-
-    if statistic not in (*STATISTICS, "all"):
-        raise InvalidInput(
-            f"Expected statistic={statistic!r} to be mean, mode, all, median, quantile:SHARE, "
-            "kmeans or kmedian."
-        )
-    wanted = STATISTICS if statistic == "all" else (statistic,)
-    if statistic == "all" and not _has_both(data):
-        wanted = ("mode",) if data.is_text else ("mean",)
-    kinds_known = {each for statistic in wanted for each in NOISES[statistic]}
-    if noise not in (*kinds_known, "all"):
-        choices = ", ".join([*sorted(kinds_known), "all"])
-        raise InvalidInput(f"Expected mechanism={noise!r} to be one of: {choices}.")
+    if statistic != "all":
+        return chosen_mechanisms(statistic, name, metric, delta, relation)
+    statistics = mean_and_mode(data)
+    named = {each: known_mechanisms(each, metric, relation) for each in statistics}
+    every = sorted({kind for kinds in named.values() for kind in kinds})
+    if name not in (*every, "all"):
+        choices = ", ".join([*every, "all"])
+        raise InvalidInput(f"Expected mechanism={name!r} to be one of: {choices}.")
     return [
-        made(each, kind)
-        for each in wanted
-        for kind in NOISES[each]
-        if kind == noise
-        or (noise == "all" and kind not in PUBLISHED and (kind != "gaussian" or delta > 0))
+        mechanism
+        for each in statistics
+        if name == "all" or name in named[each]
+        for mechanism in chosen_mechanisms(each, name, metric, delta, relation)
     ]
-
-
-def _has_both(data: "Column") -> bool:
-    """Tell whether the column has a mean and a declared domain for its mode."""
-    from omit.errors import InvalidInput
-
-    try:
-        data.domain()
-    except InvalidInput:
-        return False
-    return not data.is_text

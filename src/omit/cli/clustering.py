@@ -8,9 +8,7 @@ from omit.cli.options import pairs_of_numbers
 
 if TYPE_CHECKING:
     from omit.data.points import Points
-    from omit.mechanisms.base import Clustering
-
-CLUSTERINGS = ("kmeans", "kmedian")
+    from omit.mechanisms.base import Mechanism
 
 # Far beyond all use, and still no matter of days or of all the memory.
 MOST_CLUSTERS = 1_000
@@ -57,13 +55,6 @@ Candidates = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
-MeasuredOn = Annotated[
-    str,
-    typer.Option(
-        help="Records that count towards the error: all, kept or kept-sum.",
-        rich_help_panel=_PANEL,
-    ),
-]
 
 
 def read_points(
@@ -78,18 +69,25 @@ def read_points(
 
 
 def clustering(
-    statistic: str, k: int | None, iterations: int, budget: str, start: str, candidates: int
-) -> "Clustering":
+    statistic: str,
+    k: int | None,
+    iterations: int,
+    budget: str,
+    start: str,
+    candidates: int,
+    metric: str | None,
+) -> "Mechanism":
     """Return the clustering that the options describe."""
     from omit import _validate
-    from omit.mechanisms.kmeans import DPLloyd
-    from omit.mechanisms.kmedian import PrivateKMedian
+    from omit.mechanisms.names import clustering
 
-    count = None if k is None else _validate.positive_integer("k", k, most=MOST_CLUSTERS)
-    iterations = _validate.positive_integer("iterations", iterations, most=MOST_ITERATIONS)
-    candidates = _validate.positive_integer("candidates", candidates, most=MOST_CANDIDATES)
     # Any text is handed on: the mechanisms refuse what they do not know.
-    if statistic == "kmeans":
-        chosen: Any = {"iterations": iterations, "budget": budget, "start": start}
-        return DPLloyd(5 if count is None else count, **chosen)
-    return PrivateKMedian(4 if count is None else count, candidates)
+    return clustering(
+        statistic,
+        k=None if k is None else _validate.positive_integer("k", k, most=MOST_CLUSTERS),
+        iterations=_validate.positive_integer("iterations", iterations, most=MOST_ITERATIONS),
+        budget=budget,
+        start=start,
+        candidates=_validate.positive_integer("candidates", candidates, most=MOST_CANDIDATES),
+        metric=metric,
+    )

@@ -45,26 +45,31 @@ _IN_LETTERS = {
 _LONGEST_WORD = 300
 
 
-def emit(context: typer.Context, result: Result, *, json: bool) -> None:
-    """Print a result: tables, verdict and notes, or the envelope that all commands share."""
+def emit(context: typer.Context, *results: Result, json: bool) -> None:
+    """Print results: tables, verdicts and notes, or the envelope that all commands share."""
     if json:
         from omit.report.result import envelope
 
         asked = parameters(context.params)
-        print_json(envelope(result, asked, asked.get("seed")))
+        print_json(envelope(*results, parameters=asked, seed=asked.get("seed")))
         return
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    if result.preface:
-        console.print(result.preface, style="bold", soft_wrap=True)
-    for table in result.tables():
-        if table.title:
-            console.print(table.title, style="bold", soft_wrap=True)
-        print_table(console, table.as_rich())
-    if result.verdict:
-        console.print(result.verdict, style="bold", soft_wrap=True)
-    for note in (*result.notes, *([result.caution] if result.caution else [])):
+    for number, result in enumerate(results):
+        if number:
+            console.print()
+        if result.preface:
+            console.print(result.preface, style="bold", soft_wrap=True)
+        for table in result.tables():
+            if table.title:
+                console.print(table.title, style="bold", soft_wrap=True)
+            print_table(console, table.as_rich())
+        if result.verdict:
+            console.print(result.verdict, style="bold", soft_wrap=True)
+    notes = [note for result in results for note in result.notes]
+    cautions = [result.caution for result in results if result.caution]
+    for note in dict.fromkeys([*notes, *cautions]):
         console.print(note, soft_wrap=True)
 
 

@@ -6,35 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omit.cli.emit import print_json, print_table, progress_bar, study_progress
+from omit.cli.emit import emit, progress_bar, study_progress
 from omit.cli.options import ColumnName, FigureFile, Json, Source, runs_asked_for
 from omit.errors import StudyInterrupted
 from omit.report.files import require_figure, require_writable, write_figure
 
 if TYPE_CHECKING:
     from omit.audit.bounds import Outcome
-    from omit.mechanisms.base import IntegrableMechanism
+    from omit.mechanisms.base import Mechanism
     from omit.papers.omitting_records.theorem_5_4 import Verification
-    from omit.report.result import Result
-
-
-def emit(result: "Result", parameters: dict[str, Any], seed: int | None, json: bool) -> None:
-    """Print a result: one object for programs, or its tables, verdict and notes."""
-    from rich.console import Console
-
-    from omit.report.result import envelope
-
-    if json:
-        print_json(envelope(result, parameters, seed))
-        return
-    console = Console(highlight=False, soft_wrap=True)
-    for table in result.tables():
-        print_table(console, table.as_rich())
-    for sentence in (result.verdict, *result.notes):
-        console.print(sentence, markup=False)
 
 
 def reproduce(
+    ctx: typer.Context,
     name: Annotated[
         str,
         typer.Argument(
@@ -108,18 +92,7 @@ def reproduce(
     with progress_bar("drawing", len(found.exhibits), not json) as advance:
         index = found.write_report(folder, advance)
     if json:
-        settings = {
-            "paper": paper.name,
-            "figure": figure,
-            "table": table,
-            "exact": exact,
-            "runs": count,
-            "epsilon": epsilon,
-            "data": data,
-            "column": column,
-            "output": str(folder),
-        }
-        emit(found, settings, None, json)
+        emit(ctx, found, json=True)
         return
     for verdict in found.verdicts:
         standing = verdict.finding.standing
@@ -164,6 +137,7 @@ def _checks() -> None:
 
 @verify_app.command("theorem-5.4")
 def theorem_5_4(
+    ctx: typer.Context,
     step: Annotated[float, typer.Option(help="Distance between values of m and of M.")] = 0.01,
     epsilon: Annotated[
         list[float] | None, typer.Option(help="Epsilon to check; repeat. Default: the paper's 371.")
@@ -197,8 +171,7 @@ def theorem_5_4(
                 raise
     if found is None:
         raise typer.Exit(1)
-    settings = {"step": step, "epsilon": epsilon, "largest_database": largest_database}
-    emit(replace(found, asked=cells), settings, None, json)
+    emit(ctx, replace(found, asked=cells), json=json)
     if found.cells < cells:
         raise StudyInterrupted("Interrupted: the cells above are those that were checked.")
     if not found.holds:
@@ -207,6 +180,7 @@ def theorem_5_4(
 
 @verify_app.command()
 def mixture(
+    ctx: typer.Context,
     cases: Annotated[
         int, typer.Option(help="Linear programs in each check; cheap checks take 100 times more.")
     ] = 300,
@@ -226,7 +200,7 @@ def mixture(
     except KeyboardInterrupt:
         interrupted = True
     found = Audit(tuple(outcomes))
-    emit(found, {"cases": cases}, seed, json)
+    emit(ctx, found, json=json)
     if interrupted:
         raise StudyInterrupted("Interrupted: what was not finished is not listed.")
     if not found.holds:
@@ -280,12 +254,13 @@ def gains(
 ) -> None:
     """Where sampling pays: mean squared error of samples against all records, over both axes."""
     from omit import _validate
-    from omit.accuracy.compare import WARNING, private_notes
+    from omit.accuracy.comparison import private_notes
+    from omit.accuracy.expected import Question
     from omit.accuracy.figures import gain_figure
-    from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, gain_map
+    from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, error_grid, sampled_at
     from omit.cli.choosing import read_column
-    from omit.cli.emit import progress_bar
     from omit.guarantee import Guarantee
+    from omit.report.result import CURATOR
 
     require_figure(output)
     data = read_column(source, column, bounds)
@@ -294,25 +269,18 @@ def gains(
     chosen = _one_mechanism(statistic, mechanism, delta)
     cells = len(rows) * (len(columns) + 1)
     with progress_bar(str(chosen), cells) as advance:
-        found = gain_map(
-            data,
-            chosen,
-            Guarantee(rows[0], delta, "replace"),
-            epsilons=rows,
-            rates=columns,
-            runs=runs,
-            advance=advance,
-        )
+        question = Question(data, chosen, Guarantee(rows[0], delta, "replace"), runs=runs)
+        found = error_grid(question, sampled_at(data, columns), rows, advance)
     write_figure(output, gain_figure(found))
-    for note in (*private_notes(chosen), *data.notes, WARNING):
+    for note in (*private_notes(chosen), *data.notes, CURATOR):
         typer.echo(note)
 
 
-def _one_mechanism(statistic: str, name: str, delta: float) -> "IntegrableMechanism":
+def _one_mechanism(statistic: str, name: str, delta: float) -> "Mechanism":
     from omit.errors import InvalidInput
-    from omit.mechanisms.names import integrable_mechanisms
+    from omit.mechanisms.names import chosen_mechanisms
 
-    chosen = integrable_mechanisms(statistic, name, "mse", delta) or []
+    chosen = chosen_mechanisms(statistic, name, "mse", delta, "replace")
     if len(chosen) != 1:
         raise InvalidInput("Expected one mechanism to draw; choose with --mechanism.")
     return chosen[0]

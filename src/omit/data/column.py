@@ -11,9 +11,10 @@ Choosing among the values that occur would give away who is in the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,9 +41,20 @@ from omit.data.values import (
     whole_counts,
 )
 from omit.errors import InvalidInput
+from omit.laws.design import Design
+
+if TYPE_CHECKING:
+    from omit.data.distances import DistanceTotals
 
 BoundsSource: TypeAlias = Literal["declared", "registered", "from-data"]
 BOUNDS_SOURCES = ("declared", "registered", "from-data")
+ORIGIN_OF_BOUNDS = {
+    "declared": "declared",
+    "registered": "registered with the data set",
+    "from-data": "taken from the data, which is NOT private",
+}
+# How many counts are drawn at a time.
+_TABLE = 2_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +111,9 @@ class Column:
     missing: int = 0
     source: str = field(default="values in memory", compare=False)
     remarks: tuple[str, ...] = field(default=(), compare=False)
+
+    described: ClassVar[str] = "one column, which read gives"
+    coupled: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _validate.instance("the name of a column", self.name, str)
@@ -247,11 +262,36 @@ class Column:
         return len(self.values)
 
     @property
+    def multiplicities(self) -> IntArray:
+        """How many records have each value."""
+        return self.counts
+
+    def mean_distances(self, distance: str) -> DistanceTotals:
+        """Return how far each value is from all records on average; computed once.
+
+        Raises
+        ------
+        Refused
+            If the distance is not "discrete", or "absolute" on numbers.
+        """
+        from omit.data.distances import column_distances, computed_once
+
+        return computed_once(self, distance, column_distances)
+
+    def draws(
+        self, design: Design, runs: int, rng: np.random.Generator
+    ) -> Iterator[tuple[IntArray, np.random.Generator]]:
+        """Yield rows of counts of the values that are left, as many as memory should hold."""
+        batch = max(1, min(runs, _TABLE // len(self.counts)))
+        for start in range(0, runs, batch):
+            yield design.counts(self.counts, min(batch, runs - start), rng), rng
+
+    @property
     def is_text(self) -> bool:
         """Whether the values are texts, which have a mode and no mean."""
         return self.categories is not None
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean after clamping.
 
@@ -288,7 +328,7 @@ class Column:
             return self, 0.0
         return replace(self, values=self.values - lower, bounds=(0.0, upper - lower)), lower
 
-    @property
+    @cached_property
     def modes(self) -> tuple[Any, ...]:
         """All values that occur most often."""
         return tuple(self.values[self.counts == self.counts.max()].tolist())
@@ -308,6 +348,14 @@ class Column:
                 f"the {what} were taken from the data, so a release that uses them is NOT private."
             )
         return tuple(f"{self.name}: {each}" for each in (*said, *self.remarks))
+
+    @property
+    def declaration(self) -> str:
+        """A sentence on which values are possible, and who says so."""
+        origin = ORIGIN_OF_BOUNDS[self.bounds_source]
+        if self.bounds is None:
+            return f"The categories were {origin}."
+        return f"Values lie in {self._range}, {origin}."
 
     def domain(self) -> tuple[AnyArray, IntArray]:
         """Return every value a record can have, with its count, zeros included.

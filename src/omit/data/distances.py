@@ -6,35 +6,30 @@ anything at all, and all equal records jump together. So
 
 - every distance is a whole number of small steps, and still a metric: a record's position on a
   line is rounded on its own, which looks at no other record, and the distance of two positions is
-  exact (for the Euclidean distance, see `point_distances`);
-- sums are whole numbers of any size, so nothing is lost and the order does not matter;
+  exact;
+- sums are whole numbers of any size, so nothing is lost and the order does not matter: scores are
+  the same, bit for bit, on any processor and on any number of threads;
 - a keep probability is rounded once, to the nearest floating-point number.
 
 The exact probabilities, `DistanceTotals.deletion_probabilities`, have the guarantee of the mixture
 bound as it stands. Rounding single probabilities has no safe side; what it can cost is known,
 `OutlierScoreSuppression.rounding_cost`.
 
-How far each record is from all others, for records with several numbers.
-
-Every distance is a metric with values in [0, 1]. With each column scaled to [-1, 1] by its declared
-bounds, and `d` columns::
+All distances have values in [0, 1]. Those of single numbers are divided by the width of the
+declared bounds. For records of `d` numbers, with each column scaled to [-1, 1] by its bounds:
 
     euclidean   |x - y| / (2 sqrt(d))
     manhattan   the mean over the columns of |x_c - y_c| / 2
     discrete    0 if the records are equal, else 1
-
-Distances are whole numbers of small steps, and sums of them are exact (see `mean_distances`): the
-scores are the same, bit for bit, in any order, on any processor and on any number of threads.
 
 *The Euclidean distance* is a square root, and rounded roots need not obey the triangle inequality.
 Let `f` be the root as computed, in steps and rounded to a whole number, off by at most `h` from the
 true distance of the scaled records. Then `f + c` between different records, with `c >= 3h`, is a
 metric again: `f(x,z) + c <= d(x,y) + d(y,z) + h + c <= f(x,y) + f(y,z) + 3h + c`, which is at most
 `f(x,y) + c + f(y,z) + c`. It is largest between opposite corners, because every operation that it
-takes is monotone; that value is the largest distance there can be. `c` is a few steps of 2^-50.
-
-The Euclidean mean has to look at all pairs. It does so in blocks, so memory stays proportional to
-the number of records, and on all cores.
+takes is monotone; that value is the largest distance there can be. `c` is a few steps of 2^-50. The
+Euclidean mean has to look at all pairs. It does so in blocks, so memory stays proportional to the
+number of records, and on all cores.
 """
 
 from __future__ import annotations
@@ -44,8 +39,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from types import MappingProxyType
+from typing import TypeVar
 
 import numba
 import numpy as np
@@ -117,6 +112,19 @@ class DistanceTotals:
         return as_array((start - int(spread * parts) * self.totals) / (parts * self.whole))
 
 
+Either = TypeVar("Either", Column, Points)
+
+
+def computed_once(
+    data: Either, distance: str, compute: Callable[[Either, str], DistanceTotals]
+) -> DistanceTotals:
+    """Return the distances that data remember, since suppressions with many (m, M) share them."""
+    known: dict[str, DistanceTotals] = data.__dict__.setdefault("_mean_distances", {})
+    if distance not in known:
+        known[distance] = compute(data, distance)
+    return known[distance]
+
+
 def column_distances(column: Column, distance: str) -> DistanceTotals:
     """Return the distances of each value of a column to all records.
 
@@ -180,11 +188,8 @@ _HALF = 2.0**26
 _MOST = 2**27
 
 
-@lru_cache(maxsize=8)
 def point_distances(points: Points, distance: str) -> DistanceTotals:
     """Return for each record its distances to all records, itself included.
-
-    The last few results are remembered, since suppressions with many `m` and `M` share them.
 
     Parameters
     ----------

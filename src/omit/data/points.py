@@ -6,17 +6,18 @@ from the data. What is not: everything else, the number of records included.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array, has_masked
 from omit._text import listed
-from omit.data.column import BOUNDS_SOURCES, BoundsSource
+from omit.data.column import BOUNDS_SOURCES, ORIGIN_OF_BOUNDS, BoundsSource
 from omit.data.values import (
     Bounds,
     checked_bounds,
@@ -27,6 +28,10 @@ from omit.data.values import (
     show_records,
 )
 from omit.errors import InvalidInput
+from omit.laws.design import Design, Positions
+
+if TYPE_CHECKING:
+    from omit.data.distances import DistanceTotals
 
 ColumnBounds: TypeAlias = Bounds | Sequence[Bounds]
 
@@ -77,6 +82,9 @@ class Points:
     missing: int = 0
     source: str = "values in memory"
     remarks: tuple[str, ...] = ()
+
+    described: ClassVar[str] = "points, which read_points gives"
+    coupled: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.instance("the name of points", self.name, str)
@@ -199,6 +207,36 @@ class Points:
         return int(self.group.max()) + 1
 
     @cached_property
+    def multiplicities(self) -> IntArray:
+        """One for each record."""
+        return np.ones(self.size, dtype=np.int64)
+
+    def mean_distances(self, distance: str) -> DistanceTotals:
+        """Return how far each record is from all records on average; computed once.
+
+        Raises
+        ------
+        Refused
+            If the distance is not "euclidean", "manhattan" or "discrete".
+        """
+        from omit.data.distances import computed_once, point_distances
+
+        return computed_once(self, distance, point_distances)
+
+    def draws(
+        self, design: Design, runs: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Positions, np.random.Generator]]:
+        """Yield the positions of the records that are left, one draw after the other.
+
+        Draw number seven takes the same random numbers whatever the design is, and comes with the
+        same generator for its noise: two designs then differ by what is compared and hardly by
+        luck.
+        """
+        kept, noise = rng.spawn(2)
+        for positions in islice(design.positions(self.size, kept), runs):
+            yield positions, np.random.default_rng(noise.integers(2**63))
+
+    @cached_property
     def group(self) -> IntArray:
         """For each record a number from 0 on that equal records, and only they, share. Read-only.
 
@@ -236,6 +274,13 @@ class Points:
         """
         lower, upper = as_array(self.bounds).T
         return as_array(lower + (as_array(centres) + 1) / 2 * (upper - lower))
+
+    @property
+    def declaration(self) -> str:
+        """A sentence on which values are possible, and who says so."""
+        columns = zip(self.columns, self.bounds, strict=True)
+        ranges = "; ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in columns)
+        return f"Values lie within bounds, {ORIGIN_OF_BOUNDS[self.bounds_source]}: {ranges}."
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The expected error of a mechanism after an omission, and how it was found."""
+"""The expected error of a mechanism after an omission, and how it was computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Error:
+class ExpectedError:
     """An expected error with an interval, and the method that found it.
 
     Attributes

@@ -1,27 +1,169 @@
-"""Which records are kept, drawn so that different omissions can be compared sharply.
+"""The law of which records are left, given the data: what survey statisticians call a design.
 
-Each draw takes one random number of 32 bits for every record, and one word of 64 bits for ties,
-whatever the omission is and whether it needs them or not. Two omissions that start from equally
-seeded generators therefore see the same numbers in every run ("common random numbers"): a Poisson
-sample contains the one at a smaller rate, and what two omissions have in common cancels when their
-errors are subtracted.
+An omission returns a design and an engine takes one, so neither has to know the other. The atoms
+of a design are those of the data: the distinct values of a column, or the single records of points.
 
-Probabilities are rounded up to a multiple of 2^-32. These draws simulate; they do not release.
+*Coupled draws.* Each draw of positions takes one random number of 32 bits for every record, and
+one word of 64 bits for ties, whatever the design is and whether it needs them or not. Two designs
+that start from equally seeded generators therefore see the same numbers in every run ("common
+random numbers"): a Poisson sample contains the one at a smaller rate, and what two designs have in
+common cancels when errors are subtracted. Probabilities are then rounded up to a multiple of
+2^-32. Draws simulate; they protect nobody.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from omit._numeric import FloatArray
+from omit._numeric import FloatArray, IntArray, as_array
+from omit.errors import Refused
 
 Positions: TypeAlias = NDArray[np.intp]
 
 _LARGEST_WORD = np.iinfo(np.uint64).max
+# From this many records with the same value on, counts are drawn instead of records.
+_REPEATS = 20
+
+
+class Design(ABC):
+    """The law of which records are left.
+
+    Derive from it where records are kept neither independently nor in a fixed number; engines
+    that need one of these then say so, and simulation works.
+    """
+
+    inclusion: FloatArray | None = None
+    """The keep probability of each atom, if records are kept independently; else None."""
+    size: int | None = None
+    """How many records are left, if that is always the same number; else None."""
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every record is kept for certain."""
+        return False
+
+    @abstractmethod
+    def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
+        """Return how many records of each atom are left, one draw in each row."""
+
+    def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
+        """Yield without end which of the records are left, by position, in ascending order.
+
+        Raises
+        ------
+        Refused
+            If draws of single records are not said.
+        """
+        raise Refused(f"{type(self).__name__} says which counts are left and not which records.")
+
+    def kept_share(self, multiplicities: IntArray) -> float:
+        """Return the expected share of records that are left.
+
+        Raises
+        ------
+        Refused
+            If it is not known.
+        """
+        raise Refused(f"What share of the records {type(self).__name__} leaves is not known.")
+
+
+@dataclass(frozen=True, eq=False)
+class Independent(Design):
+    """Every record is kept or not, whatever happens to the others.
+
+    Parameters
+    ----------
+    inclusion : array
+        The probability that a record is kept, for each atom of the data.
+
+    Examples
+    --------
+    >>> design = Independent(np.array([1.0, 0.5]))
+    >>> design.counts(np.array([3, 100]), 2, np.random.default_rng(0))
+    array([[ 3, 55],
+           [ 3, 57]])
+    """
+
+    inclusion: FloatArray = field()  # and not the default of `Design`
+
+    def __post_init__(self) -> None:
+        try:
+            inclusion = as_array(self.inclusion)
+        except (TypeError, ValueError) as error:
+            raise Refused(f"Keep probabilities must be numbers: {error}.") from error
+        if inclusion.ndim != 1 or not ((inclusion >= 0) & (inclusion <= 1)).all():
+            raise Refused("Expected the keep probabilities of a design to be a list in [0, 1].")
+        object.__setattr__(self, "inclusion", inclusion)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every probability is 1."""
+        return bool((self.inclusion == 1).all())
+
+    def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
+        """Return binomial counts."""
+        self._require_atoms(len(multiplicities))
+        return rng.binomial(multiplicities, self.inclusion, size=(runs, len(self.inclusion)))
+
+    def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
+        """Yield the positions that are kept; from equal seeds, more where more is kept."""
+        self._require_atoms(records)
+        return kept_independently(self.inclusion, rng)
+
+    def kept_share(self, multiplicities: IntArray) -> float:
+        """Return the average probability."""
+        return float(np.average(self.inclusion, weights=multiplicities))
+
+    def _require_atoms(self, atoms: int) -> None:
+        if len(self.inclusion) != atoms:
+            raise Refused(
+                f"Expected a keep probability for each of {atoms:,} values or records, "
+                f"got {len(self.inclusion):,}."
+            )
+
+
+@dataclass(frozen=True)
+class FixedSize(Design):
+    """A sample of `size` of `population` records without replacement, every subset alike.
+
+    Examples
+    --------
+    >>> FixedSize(2, 5).counts(np.array([4, 1]), 3, np.random.default_rng(0))
+    array([[2, 0],
+           [2, 0],
+           [2, 0]])
+    """
+
+    size: int = field()
+    population: int = field()
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the sample is the population."""
+        return self.size == self.population
+
+    def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
+        """Return multivariate hypergeometric counts."""
+        # Where most values are somebody's own, drawing records is quicker than drawing a count for
+        # each value; both are the same distribution.
+        few_repeat = self.population < _REPEATS * len(multiplicities)
+        return rng.multivariate_hypergeometric(
+            multiplicities, self.size, size=runs, method="count" if few_repeat else "marginals"
+        )
+
+    def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
+        """Yield the positions of samples; from equal seeds, larger ones contain smaller ones."""
+        return kept_by_number(self.size, self.population, rng)
+
+    def kept_share(self, multiplicities: IntArray) -> float:
+        """Return the share of the population that is drawn."""
+        return self.size / self.population
 
 
 def kept_independently(

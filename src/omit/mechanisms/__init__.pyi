@@ -1,13 +1,13 @@
 from .base import Mechanism as Mechanism
+from .base import Prepared as Prepared
 from .estimator import PrivateKMeans as PrivateKMeans
 from .exponential_quantile import ExponentialQuantile as ExponentialQuantile
 from .kmeans import DPLloyd as DPLloyd
 from .kmedian import PrivateKMedian as PrivateKMedian
-from .mean import KnownSizeMean as KnownSizeMean
 from .mean import NoisyMean as NoisyMean
 from .mode import NoisyMode as NoisyMode
+from .propose_test_release import ProposeTestRelease as ProposeTestRelease
 from .quantiles import GlobalQuantile as GlobalQuantile
-from .quantiles import ProposeTestRelease as ProposeTestRelease
 from .quantiles import SmoothQuantile as SmoothQuantile
 from .sensitivity import global_sensitivity as global_sensitivity
 from .sensitivity import local_sensitivity as local_sensitivity

@@ -1,4 +1,4 @@
-"""The exponential mechanism for a quantile: a point is the likelier, the nearer its rank.
+"""The exponential mechanism for a quantile: points of nearer rank are more likely.
 
 The score of a point `x` is minus the distance of its rank, the number of records up to it, from the
 rank that is wanted. One exchanged record moves a rank by at most 1, so density in proportion to
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,9 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.exact.order import MEDIAN
 from omit.guarantee import Guarantee
-from omit.mechanisms.base import Counts, Measure, Moments, NearZero, require_bounds
-from omit.mechanisms.quantiles import QuantileMechanism
+from omit.mechanisms.base import Counts, require_bounds
+from omit.mechanisms.moments import Moments, NearZero, PreparedMoments
+from omit.mechanisms.quantiles import Metric, PreparedQuantile, QuantileMechanism
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,14 @@ class ExponentialQuantile(QuantileMechanism):
     Examples
     --------
     >>> ages = Column.from_values([20, 30, 30, 40, 60], bounds=(0, 100))
-    >>> target = Guarantee(20.0, neighbours="replace")
-    >>> mean, variance = ExponentialQuantile().moments(
-    ...     ages, ages.counts[None, :], ages.bounds, target
-    ... )
+    >>> prepared = ExponentialQuantile().prepare(ages, Guarantee(20.0, neighbours="replace"))
+    >>> mean, variance = prepared.moments(ages.counts[None, :])
     >>> round(float(mean[0]), 2), round(float(variance[0]), 2)
     (35.0, 8.36)
     """
 
     quantile: float = MEDIAN
-    measure: Measure = "squared"
+    metric: Metric = "squared"
 
     def __post_init__(self) -> None:
         self._checked()
@@ -50,55 +48,44 @@ class ExponentialQuantile(QuantileMechanism):
     def __str__(self) -> str:
         return f"{self.name}, exponential mechanism"
 
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return one draw for each row of counts."""
-        near = NearZero.of(column, bounds)
-        values, lower, upper, epsilon = self._checked_arguments(near.column, near.bounds, guarantee)
-        chances = rng.random((2, len(counts)))
-        drawn = _draw_rows(values, counts, self.quantile, lower, upper, epsilon, chances)
-        return as_array(drawn + near.origin)
+    def averages_two(self, size: int) -> bool:
+        """Return False: single points are scored, with the same sensitivity for every size."""
+        return False
 
-    def moments(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> Moments:
-        """Return the mean and the variance of the answer for each row of counts."""
-        values, lower, upper, epsilon = self._checked_arguments(column, bounds, guarantee)
-        mean, variance, _ = _integrate_rows(
-            values, counts, self.quantile, lower, upper, epsilon, 0.0
-        )
-        return Moments(mean, variance)
-
-    def distances(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: float,
-    ) -> FloatArray:
-        """Return the expected distance of the answer from the truth for each row of counts."""
-        values, lower, upper, epsilon = self._checked_arguments(column, bounds, guarantee)
-        return _integrate_rows(values, counts, self.quantile, lower, upper, epsilon, truth)[2]
-
-    def _checked_arguments(
-        self, column: Column, bounds: tuple[float, float] | None, guarantee: Guarantee
-    ) -> tuple[FloatArray, float, float, float]:
-        self.require_relation(guarantee)
-        lower, upper = require_bounds(bounds, self.name)
+    def calibrated(
+        self, guarantee: Guarantee, column: Column, truth: float, near: NearZero
+    ) -> PreparedMoments:
+        """Return the quantile with the weights of the guarantee."""
+        lower, upper = require_bounds(near.bounds, self.name)
         if guarantee.epsilon == 0:
             raise InvalidInput("The exponential mechanism needs epsilon > 0.")
-        return as_array(column.values), lower, upper, guarantee.epsilon
+        limits = lower, upper, guarantee.epsilon
+        return PreparedExponential(self, guarantee, column, truth, near, limits)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedExponential(PreparedQuantile):
+    """A quantile that is drawn; `limits` are the bounds and epsilon."""
+
+    limits: tuple[float, float, float]
+
+    def near_answers(self, counts: Counts, rng: np.random.Generator) -> FloatArray:
+        """Return one draw for each row of counts."""
+        chances = rng.random((2, len(counts)))
+        return _draw_rows(*self._arguments(counts), chances)
+
+    def moments(self, counts: Counts) -> Moments:
+        """Return the mean and the variance of the answer for each row of counts."""
+        mean, variance, _ = _integrate_rows(*self._arguments(counts), 0.0)
+        return Moments(mean, variance)
+
+    def distances(self, counts: Counts) -> FloatArray:
+        """Return the expected distance of the answer from the truth for each row of counts."""
+        return _integrate_rows(*self._arguments(counts), self.near.truth)[2]
+
+    def _arguments(self, counts: Counts) -> tuple[FloatArray, Counts, float, float, float, float]:
+        values = as_array(self.near.column.values)
+        return values, counts, self.mechanism.quantile, *self.limits
 
 
 @compiled

@@ -1,17 +1,13 @@
 """Private k-means: Lloyd's algorithm with noisy sums and counts (DPLloyd).
 
-Where a clustering begins: centres that do not look at the data, and so cost no privacy.
+First centres do not look at the data, and so cost no privacy. The scale of the noise follows from
+the number of releases, or from composing their privacy losses.
 
-The scale of Laplace noise on many numbers at once, by composing their privacy losses.
-
-Lloyd's iterations with noise, compiled.
-
-Columns are contiguous and records are taken in blocks that stay in the processor's first cache, so
-that every inner loop runs over records and is vectorised. Columns are padded with zeros to a
-multiple of three, the number taken in one pass.
-
-Coordinates are added up in whole steps, rounded record by record, so that every sum is exact in
-floating point: one record changes a sum by its own coordinate and nothing else.
+*Compiled iterations.* Columns are contiguous and records are taken in blocks that stay in the
+processor's first cache, so that every inner loop runs over records and is vectorised. Columns are
+padded with zeros to a multiple of three, the number taken in one pass. Coordinates are added up in
+whole steps, rounded record by record, so that every sum is exact in floating point: one record
+changes a sum by its own coordinate and nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -29,9 +25,16 @@ from omit._numeric import FloatArray, as_array
 from omit._text import usable
 from omit.data.points import Points
 from omit.errors import InvalidInput
-from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee
+from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, NoNoiseNeeded
+from omit.laws.design import Positions
 from omit.laws.inversion import narrow
-from omit.mechanisms.base import Clustering, Positions, farthest_squares
+from omit.mechanisms.base import Promise
+from omit.mechanisms.clustering import (
+    ClusteringMechanism,
+    Metric,
+    PreparedClustering,
+    farthest_squares,
+)
 
 # How many random places compete to be the next centre.
 _RIVALS = 10
@@ -338,7 +341,7 @@ _STARTS = {"spread": spread_starts, "uniform": uniform_starts}
 
 
 @dataclass(frozen=True)
-class DPLloyd(Clustering):
+class DPLloyd(ClusteringMechanism):
     """Lloyd's algorithm in which every sum and every count has Laplace noise.
 
     Points are scaled to [-1, 1] by their declared bounds. In each iteration a record counts for the
@@ -350,8 +353,8 @@ class DPLloyd(Clustering):
 
     Parameters
     ----------
-    k : int
-        How many clusters.
+    k, metric
+        As for all clusterings.
     iterations : int
         `T`, how often centres are moved; 5 is the choice of Su et al., 20 that of the
         omitting-records paper.
@@ -385,12 +388,14 @@ class DPLloyd(Clustering):
     budget: Budget = "su"
     start: Start = "spread"
     low_counts: LowCounts = "keep"
+    metric: Metric = "all"
 
     statistic: ClassVar[str] = "kmeans"
-    metric: ClassVar[str] = "normalised intra-cluster variance"
+    metric_name: ClassVar[str] = "normalised intra-cluster variance"
     unit: ClassVar[str] = "squared distance"
 
     def __post_init__(self) -> None:
+        self._check_metric()
         object.__setattr__(self, "k", _validate.positive_integer("k", self.k))
         iterations = _validate.positive_integer("iterations", self.iterations)
         object.__setattr__(self, "iterations", iterations)
@@ -434,8 +439,7 @@ class DPLloyd(Clustering):
         scale = releases / guarantee.epsilon
         if scale > 1e300:
             raise InvalidInput(
-                f"Expected epsilon={guarantee.epsilon:g} large enough for noise that is a number; "
-                "at 1e-6 centres are pure noise already."
+                f"epsilon={guarantee.epsilon:g} is too small: the noise scale overflows."
             )
         if self.budget == "composed":
             require_delta(guarantee)
@@ -444,7 +448,9 @@ class DPLloyd(Clustering):
             return composed_laplace_scale(guarantee.epsilon, guarantee.delta, releases)
         return scale
 
-    def prepare(self, points: Points, guarantee: Guarantee) -> PreparedLloyd:
+    def prepare(
+        self, data: Points, promise: Promise, *, bounds: Any = None, truth: Any = None
+    ) -> PreparedLloyd:
         """Return the algorithm on these points, with its noise.
 
         Raises
@@ -452,15 +458,17 @@ class DPLloyd(Clustering):
         InvalidInput
             If there are too many records for exact sums.
         """
-        if points.size > MOST_RECORDS:
-            raise InvalidInput(f"Expected at most {MOST_RECORDS:,} records, got {points.size:,}.")
-        return PreparedLloyd(
-            self, padded(points.scaled), points.dimensions, self.scale(guarantee, points.dimensions)
-        )
+        if data.size > MOST_RECORDS:
+            raise InvalidInput(f"Expected at most {MOST_RECORDS:,} records, got {data.size:,}.")
+        scale, notes = 0.0, tuple[str, ...]()
+        if not isinstance(promise, NoNoiseNeeded):
+            scale = self.scale(promise, data.dimensions)
+            notes = self._notes(data, promise, scale)
+        return PreparedLloyd(self, padded(data.scaled), data.dimensions, scale, notes)
 
-    def notes(self, points: Points, guarantee: Guarantee) -> tuple[str, ...]:
+    def _notes(self, points: Points, guarantee: Guarantee, scale: float) -> tuple[str, ...]:
         """Say so if the noise is larger than a cluster."""
-        scale, members = self.scale(guarantee, points.dimensions), points.size / self.k
+        members = points.size / self.k
         if scale < members:
             return ()
         shown = f"{scale:,.0f}" if scale < 1e12 else f"{scale:.3g}"
@@ -472,13 +480,14 @@ class DPLloyd(Clustering):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedLloyd:
+class PreparedLloyd(PreparedClustering):
     """DPLloyd with padded columns and a scale of noise, ready for many runs."""
 
     mechanism: DPLloyd
     columns: FloatArray
     dimensions: int
     noise_scale: float
+    notes: tuple[str, ...] = ()
 
     def centres(self, kept: Positions | None, rng: np.random.Generator) -> FloatArray:
         """Return the centres of one run on the records that are left."""

@@ -1,7 +1,5 @@
 """Private k-median: local search in which every swap is drawn by the exponential mechanism.
 
-Local search with random swaps, compiled: the inside of private k-median.
-
 The state is a set of `k` candidates. A swap replaces one of them by a candidate outside; each of
 the `k (|V| - k)` swaps is drawn with probability proportional to `exp(-rate * cost after it)`.
 
@@ -22,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +31,15 @@ from omit._numeric import FloatArray, as_array
 from omit._text import usable
 from omit.data.points import Points
 from omit.errors import InvalidInput
-from omit.guarantee import ADD_REMOVE, Guarantee
-from omit.mechanisms.base import Clustering, Positions, farthest_squares
+from omit.guarantee import ADD_REMOVE, Guarantee, NoNoiseNeeded
+from omit.laws.design import Positions
+from omit.mechanisms.base import Promise
+from omit.mechanisms.clustering import (
+    ClusteringMechanism,
+    Metric,
+    PreparedClustering,
+    farthest_squares,
+)
 
 Weights = Literal["gupta", "monotone"]
 Final = Literal["own", "next"]
@@ -44,6 +49,8 @@ _LARGEST_GRID = 10_000_000
 # Proposals of every swap that have random numbers of their own.
 _EARLY = 8
 _MANY = 1_000_000
+# The factor of costs where no noise is needed: only the best swaps have any weight.
+_GREEDY = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +62,7 @@ class Medians:
 
 
 @dataclass(frozen=True)
-class PrivateKMedian(Clustering):
+class PrivateKMedian(ClusteringMechanism):
     """Swap centres at random, good swaps more probably, and report one of the sets on the way.
 
     Algorithm 2 of Gupta et al.: from any `k` of the declared candidates, `T = 6 k ln |V|` swaps,
@@ -70,8 +77,8 @@ class PrivateKMedian(Clustering):
 
     Parameters
     ----------
-    k : int
-        How many centres.
+    k, metric
+        As for all clusterings.
     candidates : int or sequence of sequences of float
         Where centres may be: a grid of so many values in each column, both bounds included, or
         given points in the units of the columns. Declared, never taken from the data.
@@ -109,13 +116,15 @@ class PrivateKMedian(Clustering):
     weights: Weights = "gupta"
     swaps: int | None = None
     final: Final = "own"
+    metric: Metric = "all"
 
     statistic: ClassVar[str] = "kmedian"
-    metric: ClassVar[str] = "average cost"
+    metric_name: ClassVar[str] = "average cost"
     unit: ClassVar[str] = "distance"
     published_runs: ClassVar[int] = 20
 
     def __post_init__(self) -> None:
+        self._check_metric()
         object.__setattr__(self, "k", _validate.positive_integer("k", self.k))
         _validate.one_of("weights", self.weights, get_args(Weights))
         _validate.one_of("final", self.final, get_args(Final))
@@ -201,17 +210,23 @@ class PrivateKMedian(Clustering):
             )
         return places
 
-    def prepare(self, points: Points, guarantee: Guarantee) -> PreparedMedian:
+    def prepare(
+        self, data: Points, promise: Promise, *, bounds: Any = None, truth: Any = None
+    ) -> PreparedMedian:
         """Return the algorithm on these points, with its candidates and the weight of costs."""
-        places = self.places(points)
+        places = self.places(data)
+        rate, notes = _GREEDY, tuple[str, ...]()
+        if not isinstance(promise, NoNoiseNeeded):
+            rate = self.rate(promise, len(places))
+            notes = self._notes(data, promise, rate)
         return PreparedMedian(
-            points.scaled,
+            self,
+            data.scaled,
             np.ascontiguousarray(places.T),
-            self.k,
             self.steps(len(places)),
-            self.rate(guarantee, len(places)),
-            _floors(points.scaled.T, places),
-            self.final,
+            rate,
+            _floors(data.scaled.T, places),
+            notes,
         )
 
     def run(self, points: Points, guarantee: Guarantee, rng: np.random.Generator) -> Medians:
@@ -231,9 +246,8 @@ class PrivateKMedian(Clustering):
         centres = prepared.centres(None, rng)
         return Medians(points.unscaled(centres), prepared.loss(centres))
 
-    def notes(self, points: Points, guarantee: Guarantee) -> tuple[str, ...]:
+    def _notes(self, points: Points, guarantee: Guarantee, rate: float) -> tuple[str, ...]:
         """Say so if choices are nearly uniform."""
-        rate = self.rate(guarantee, len(self.places(points)))
         spread = rate * points.size
         if spread > 1:
             return ()
@@ -258,16 +272,16 @@ def _floors(rows: FloatArray, places: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedMedian:
+class PreparedMedian(PreparedClustering):
     """Private k-median with its candidates and the weight of costs, ready for many runs."""
 
+    mechanism: PrivateKMedian
     columns: FloatArray
     candidates: FloatArray
-    k: int
     steps: int
     rate: float
     floors: FloatArray
-    final: Final = "own"
+    notes: tuple[str, ...] = ()
 
     @property
     def scale(self) -> float:
@@ -277,7 +291,7 @@ class PreparedMedian:
     def centres(self, kept: Positions | None, rng: np.random.Generator) -> FloatArray:
         """Return the centres of one run on the records that are left."""
         size = self.candidates.shape[1]
-        first = rng.choice(size, self.k, replace=False, shuffle=False).astype(np.int64)
+        first = rng.choice(size, self.mechanism.k, replace=False, shuffle=False).astype(np.int64)
         early, last = rng.random((self.steps, _EARLY, 3)), rng.random()
         sets, costs = local_search(
             self._left(kept),
@@ -290,7 +304,7 @@ class PreparedMedian:
             max(2 * _EARLY, size // 4),
             rng,
         )
-        if self.final == "next":
+        if self.mechanism.final == "next":
             costs = np.append(costs[1:], costs[-1])
         chosen = choose(np.exp(-self.rate * (costs - costs.min())), last)
         return as_array(self.candidates[:, sets[chosen]].T)

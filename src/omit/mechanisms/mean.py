@@ -1,39 +1,47 @@
-"""The mean, as a noisy sum over a noisy count.
-
-The mean of a known number of records, with noise of the mean's own sensitivity.
-"""
+"""The mean: a noisy sum over a count that is noisy or public."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
-from omit.errors import InvalidInput
-from omit.exact.noisy_quotient import NoisyQuotient
-from omit.guarantee import REPLACE, Guarantee
+from omit.errors import InvalidInput, NotExact
+from omit.exact.error import ExpectedError, Parts
+from omit.exact.noisy_quotient import SMALLEST_COUNT, NoisyQuotient
+from omit.exact.order import SampledMoments, sampled_mean
+from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
+from omit.laws.design import Design, FixedSize
 from omit.laws.noise import LogConcaveNoise, noise_named
 from omit.mechanisms.base import (
-    AdditiveMechanism,
+    METRICS,
+    Bounds,
     Counts,
-    Measure,
     Mechanism,
-    by_size,
+    Prepared,
+    Promise,
+    given_or_own,
+    independent_inclusion,
+    number_errors,
+    per_cent,
     require_bounds,
+    require_metric,
 )
+from omit.mechanisms.moments import NearZero, PreparedAdditive, by_size
 
 # How many times farther from 0 than they are wide the bounds may be where the count is noisy: sums
 # of the values then still have digits to tell answers within the bounds apart.
 _FARTHEST = 1e6
 # A quotient by a noisy count of less than this part of the true one is far off, and its error is
-# estimated well by so many of them.
+# estimated well by this many of them.
 _SMALL_PART = 0.1
 _SEEN = 1000
+# More values than that take more memory and time than there should be.
+_MOST_VALUES = 200_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,9 @@ class NoisyMean(Mechanism):
         Whether answers are clipped to the bounds, which is post-processing and costs no privacy, or
         left as they are. As published they may be far outside where the noisy count falls below 1,
         and their expected error is then mostly that of this rare event.
+    metric : {"relative", "squared"}
+        The expected distance in per cent of the truth, or the mean squared error, which has a
+        closed form for the published variant under replace.
 
     Examples
     --------
@@ -63,22 +74,42 @@ class NoisyMean(Mechanism):
 
     noise: Literal["laplace", "gaussian"] = "laplace"
     variant: Literal["clipped", "published"] = "clipped"
+    metric: Literal["relative", "squared"] = "relative"
 
     statistic: ClassVar[str] = "mean"
-    metric: ClassVar[str] = "relative error"
-    unit: ClassVar[str] = "%"
 
     def __post_init__(self) -> None:
         if self.noise not in ("laplace", "gaussian"):
             raise InvalidInput(f"Expected noise={self.noise!r} to be 'laplace' or 'gaussian'.")
         if self.variant not in ("clipped", "published"):
             raise InvalidInput(f"Expected variant={self.variant!r} to be 'clipped' or 'published'.")
+        require_metric(self.metric)
 
     def __str__(self) -> str:
         published = ", as published" if self.variant == "published" else ""
         return f"noisy mean, {self.noise.capitalize()} noise{published}"
 
-    def quotient(self, guarantee: Guarantee, bounds: tuple[float, float] | None) -> NoisyQuotient:
+    @property
+    def metric_name(self) -> str:
+        """Relative error, or mean squared error."""
+        return METRICS[self.metric][0]
+
+    @property
+    def unit(self) -> str:
+        """Per cent, or squared units."""
+        return METRICS[self.metric][1]
+
+    @property
+    def published_runs(self) -> int:
+        """How often the papers repeated their experiments."""
+        return 1000 if self.metric == "squared" else 500
+
+    @property
+    def searches_sizes(self) -> bool:
+        """Whether the error may be least for any sample size: of the mean as published."""
+        return self.variant == "published"
+
+    def quotient(self, guarantee: Guarantee, bounds: Bounds | None) -> NoisyQuotient:
         """Return the noise that gives the guarantee to values within the bounds."""
         self.require_relation(guarantee)
         if bounds is None:
@@ -97,150 +128,215 @@ class NoisyMean(Mechanism):
         half = Guarantee(guarantee.epsilon / 2, guarantee.delta / 2, guarantee.neighbours)
         return NoisyQuotient(self._noise(half, largest), self._noise(half, 1.0), clipped)
 
-    def truth(self, column: Column) -> float:
-        """Return the mean of the column."""
-        return column.mean
+    def scale(self, guarantee: Guarantee, bounds: Bounds | None, records: int) -> float:
+        """Return the scale of the noise of a mean of this many records, under replace."""
+        self.require_relation(guarantee)
+        lower, upper = require_bounds(bounds, "mean")
+        return noise_named(self.noise).calibrated(guarantee, (upper - lower) / records).scale
 
-    def answers(
+    def prepare(
         self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return one noisy mean for each row of counts."""
-        quotient = self.quotient(guarantee, bounds)
-        return quotient.draw(*_kept(column, counts, quotient), rng)
+        data: Column,
+        promise: Promise,
+        *,
+        bounds: Bounds | None = None,
+        truth: float | None = None,
+    ) -> Prepared:
+        """Return the mean of the column with the noise that the promise needs."""
+        bounds = data.bounds if bounds is None else bounds
+        target = given_or_own(truth, data.mean)
+        if isinstance(promise, NoNoiseNeeded):
+            if self.metric == "squared" and self.variant == "published":
+                return self._of_known_size(data, promise, bounds, target)
+            return BareMean(self, data, bounds, target)
+        self.require_relation(promise)
+        known_size = promise.neighbours == REPLACE and self.variant == "published"
+        if self.metric == "squared" and known_size:
+            return self._of_known_size(data, promise, bounds, target)
+        return PreparedMean(self, data, bounds, target, self.quotient(promise, bounds))
 
-    def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
-        """Return the absolute difference to the truth, in per cent of the truth."""
-        return as_array(per_cent(truth) * np.abs(answers - truth))
-
-    def expected_errors(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: Any,
-    ) -> FloatArray:
-        """Return the error of each row of counts, averaged over the noise."""
-        quotient = self.quotient(guarantee, bounds)
-        sums, sizes = _kept(column, counts, quotient)
-        distances = quotient.distances(sums, sizes, truth_above(column, quotient.origin, truth))
-        return as_array(per_cent(truth) * distances)
-
-    def largest_error(self, bounds: tuple[float, float] | None, truth: Any) -> float:
-        """Return the largest error that an answer can have: that of a bound, if it is clipped."""
-        if bounds is None or self.variant == "published":
-            return math.inf
-        return per_cent(truth) * max(abs(float(truth) - bound) for bound in bounds)
-
-    def unseen_error(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: Any,
-        runs: int,
-    ) -> float:
-        """Return what unclipped answers add whose noisy count is a small part of the true one.
-
-        Nothing if so many runs show enough of them.
-        """
-        quotient = self.quotient(guarantee, bounds)
-        if self.variant == "clipped" or quotient.count is None:
-            return 0.0
-        sums, sizes = _kept(column, counts, quotient)
-        chance = quotient.count.cdf((_SMALL_PART - 1) * sizes)
-        if runs * float(chance.mean()) >= _SEEN:
-            return 0.0
-        return per_cent(truth) * float((chance * np.abs(sums - truth)).mean())
+    def _of_known_size(
+        self, data: Column, promise: Promise, bounds: Bounds | None, truth: float
+    ) -> PreparedKnownSize:
+        near = NearZero.of(data, bounds, truth, lambda column: column.mean)
+        kind = noise_named(self.noise)()
+        return PreparedKnownSize(self, promise, data, truth, near, kind)
 
     def _noise(self, guarantee: Guarantee, sensitivity: float) -> LogConcaveNoise:
         return noise_named(self.noise).calibrated(guarantee, sensitivity)
 
 
-def per_cent(truth: float) -> float:
-    """Return by what a distance is multiplied to be in per cent of the truth."""
-    if truth == 0:
-        raise InvalidInput("The true mean is 0, so a relative error does not exist.")
-    return 100 / abs(truth)
+@dataclass(frozen=True, eq=False)
+class PreparedMean(Prepared):
+    """The mean of a column as a quotient of noisy numbers."""
+
+    mechanism: NoisyMean
+    column: Column
+    bounds: Bounds | None
+    truth: float
+    quotient: NoisyQuotient
+
+    def answers(self, counts: Counts, rng: np.random.Generator) -> FloatArray:
+        """Return one noisy mean for each row of counts."""
+        return self.quotient.draw(*self._sums_and_sizes(counts), rng)
+
+    def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
+        """Return distances to the truth in per cent of it, or squared."""
+        return number_errors(self.mechanism.metric, self.answers(kept, rng), self.truth)
+
+    def integrated_errors(self, kept: Counts) -> FloatArray | None:
+        """Return the relative error of each row of counts, averaged over the noise."""
+        if self.mechanism.metric == "squared":
+            return None
+        sums, sizes = self._sums_and_sizes(kept)
+        distances = self.quotient.distances(sums, sizes, self._truth_above_origin)
+        return as_array(per_cent(self.truth) * distances)
+
+    def exact_error(
+        self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
+    ) -> ExpectedError:
+        """Return the relative error where records are kept independently."""
+        from omit.exact.mean import mean_error
+        from omit.exact.mean_setting import NoExactMean
+
+        column = self.column
+        if self.mechanism.metric == "squared":
+            raise NotExact("the mean squared error of this mean has no exact engine")
+        if column.distinct > _MOST_VALUES:
+            raise InvalidInput(
+                f"{column.name} has {column.distinct:,} different values, and errors of means "
+                f"are known for {_MOST_VALUES:,} at most; round the values first."
+            )
+        per_unit = per_cent(self.truth)
+        try:
+            found = mean_error(
+                as_array(column.values) - self.quotient.origin,
+                column.counts,
+                independent_inclusion(design, len(column.counts)),
+                self.quotient,
+                self._truth_above_origin,
+                tolerance,
+                details,
+                quick,
+            )
+        except NoExactMean as error:
+            raise NotExact(str(error)) from error
+        return self._exactly(
+            found.expected * per_unit,
+            found.precision * per_unit,
+            median=None if found.median is None else found.median * per_unit,
+            quantile_90=None if found.quantile_90 is None else found.quantile_90 * per_unit,
+            parts=Parts(
+                found.sampling_deviation * per_unit,
+                found.noise_deviation * per_unit,
+                found.bias * per_unit,
+            ),
+        )
+
+    @property
+    def largest_error(self) -> float:
+        """That of a bound, if answers are clipped."""
+        if self.bounds is None or self.mechanism.variant == "published":
+            return math.inf
+        farthest = max(abs(self.truth - bound) for bound in self.bounds)
+        if self.mechanism.metric == "squared":
+            return farthest**2
+        return per_cent(self.truth) * farthest
+
+    def unseen_error(self, kept: Counts, runs: int) -> float:
+        """Return what unclipped answers add whose noisy count is a small part of the true one.
+
+        Nothing if this many runs show enough of them.
+        """
+        count = self.quotient.count
+        if self.mechanism.variant == "clipped" or count is None:
+            return 0.0
+        sums, sizes = self._sums_and_sizes(kept)
+        chance = count.cdf((_SMALL_PART - 1) * sizes)
+        if runs * float(chance.mean()) >= _SEEN:
+            return 0.0
+        errors = number_errors(self.mechanism.metric, sums, self.truth)
+        if self.mechanism.metric == "relative":
+            return per_cent(self.truth) * float((chance * np.abs(sums - self.truth)).mean())
+        return float((chance * errors).mean())
+
+    @property
+    def _truth_above_origin(self) -> float:
+        """What the truth exceeds the origin by.
+
+        The column's own mean is known to more digits than a float far from 0 has.
+        """
+        origin = self.quotient.origin
+        own = self.truth == self.column.mean
+        return self.column.mean_above(origin) if own else self.truth - origin
+
+    def _sums_and_sizes(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Return the sum, less the origin of every value, and the number of each row's records."""
+        sums = counts @ (as_array(self.column.values) - self.quotient.origin)
+        return as_array(sums), as_array(counts.sum(axis=1))
 
 
-def truth_above(column: Column, origin: float, truth: float) -> float:
-    """Return what the truth exceeds the origin by.
+@dataclass(frozen=True, eq=False)
+class BareMean(Prepared):
+    """The mean of a column without any noise."""
 
-    The column's own mean is known to more digits than a float far from 0 has.
-    """
-    return column.mean_above(origin) if truth == column.mean else truth - origin
+    mechanism: NoisyMean
+    column: Column
+    bounds: Bounds | None
+    truth: float
+
+    def answers(self, counts: Counts, rng: np.random.Generator | None = None) -> FloatArray:
+        """Return the mean of each row of counts."""
+        if self.bounds is None:
+            raise InvalidInput("The mean needs a column of numbers with declared bounds.")
+        origin = self.bounds[0]
+        sums = counts @ (as_array(self.column.values) - origin)
+        means = as_array(sums / np.maximum(counts.sum(axis=1), SMALLEST_COUNT) + origin)
+        return np.clip(means, *self.bounds) if self.mechanism.variant == "clipped" else means
+
+    def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
+        """Return the error of each row, in which nothing is random."""
+        return self.integrated_errors(kept)
+
+    def integrated_errors(self, kept: Counts) -> FloatArray:
+        """Return the error of each row, in which nothing is random."""
+        return number_errors(self.mechanism.metric, self.answers(kept), self.truth)
+
+    def exact_error(
+        self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
+    ) -> ExpectedError:
+        """Return the error where it is certain which records are left."""
+        inclusion = np.ones(len(self.column.counts)) if design.keeps_all else design.inclusion
+        if inclusion is None or ((inclusion > 0) & (inclusion < 1)).any():
+            raise NotExact("the law of a sampled mean without noise is not computed")
+        left = self.column.counts * inclusion.astype(np.int64)
+        return self._exactly(float(self.integrated_errors(left[None, :])[0]))
 
 
-def _kept(column: Column, counts: Counts, quotient: NoisyQuotient) -> tuple[FloatArray, FloatArray]:
-    """Return the sum, less the origin of every value, and the number of the records of each row."""
-    sums = counts @ (as_array(column.values) - quotient.origin)
-    return as_array(sums), as_array(counts.sum(axis=1))
+@dataclass(frozen=True, eq=False)
+class PreparedKnownSize(PreparedAdditive):
+    """The mean of a public number of records, which is not clipped."""
 
+    mechanism: NoisyMean
 
-@dataclass(frozen=True)
-class KnownSizeMean(AdditiveMechanism):
-    """The mean plus noise for the sensitivity R/n: the width of the bounds by the records.
-
-    Under replace, where the number of records is public. The same release as `NoisyMean` under
-    replace; this one can be judged by its mean squared error, which has a closed form.
-
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian"}
-        Gaussian noise needs delta > 0.
-    measure : {"squared", "relative"}
-        What its error is.
-
-    Examples
-    --------
-    >>> KnownSizeMean().scale(Guarantee(0.5, neighbours="replace"), (0, 100), 1000)
-    0.2
-    """
-
-    noise: Literal["laplace", "gaussian"] = "laplace"
-    measure: Measure = "squared"
-
-    statistic: ClassVar[str] = "mean"
-
-    def __post_init__(self) -> None:
-        self._checked_measure()
-        if self.noise not in ("laplace", "gaussian"):
-            raise InvalidInput(f"Expected noise={self.noise!r} to be 'laplace' or 'gaussian'.")
-
-    def __str__(self) -> str:
-        return f"mean of known size, {self.noise.capitalize()} noise"
-
-    def scale(
-        self, guarantee: Guarantee, bounds: tuple[float, float] | None, records: int
-    ) -> float:
-        """Return the scale of the noise that gives the guarantee to a mean of so many records."""
-        self.require_relation(guarantee)
-        lower, upper = require_bounds(bounds, "mean")
-        return noise_named(self.noise).calibrated(guarantee, (upper - lower) / records).scale
-
-    def truth(self, column: Column) -> float:
-        """Return the mean of the column."""
-        return column.mean
-
-    def unit_noise(self, guarantee: Guarantee) -> LogConcaveNoise:
-        """Return the kind of noise."""
-        return noise_named(self.noise)()
-
-    def centers_and_scales(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> tuple[FloatArray, FloatArray]:
+    def centers_and_scales(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """Return the mean of each row and the same scale for all rows of one size."""
         sizes = counts.sum(axis=1)
-        scales = by_size(lambda size: self.scale(guarantee, bounds, size), sizes)
-        return as_array(counts @ as_array(column.values) / sizes), scales
+        return as_array(counts @ as_array(self.near.column.values) / sizes), by_size(
+            self._scale, sizes
+        )
+
+    def sampled_moments(self, design: Design) -> SampledMoments | None:
+        """Return the exact moments of the mean over samples without replacement."""
+        if not isinstance(design, FixedSize):
+            return None
+        return sampled_mean(self.near.column, design.size)
+
+    def common_scale(self, size: int) -> FloatArray:
+        """Return the scale of the noise, which is the same for all samples of a size."""
+        return as_array([self._scale(size)])
+
+    def _scale(self, size: int) -> float:
+        if isinstance(self.promise, NoNoiseNeeded):
+            return 0.0
+        return self.mechanism.scale(self.promise, self.near.bounds, size)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,13 +13,25 @@ from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
-from omit.errors import InvalidInput
-from omit.guarantee import REPLACE, Guarantee
-from omit.laws.noise import Noise, noise_named
-from omit.mechanisms.base import Counts, Mechanism
+from omit.errors import InvalidInput, NotExact
+from omit.exact.error import ExpectedError, Parts
+from omit.guarantee import REPLACE, NoNoiseNeeded
+from omit.laws.design import Design
+from omit.laws.noise import Gaussian, Noise, noise_named
+from omit.mechanisms.base import (
+    Bounds,
+    Counts,
+    Mechanism,
+    Prepared,
+    Promise,
+    independent_inclusion,
+)
 
 Kind = Literal["laplace", "exponential", "gaussian", "gumbel"]
 KINDS: tuple[Kind, ...] = ("laplace", "exponential", "gaussian", "gumbel")
+# So little noise that it only breaks ties between counts, of which one wins by chance.
+_TIES_ONLY = 1e-6
+_HARDLY_ANY_NOISE = Gaussian(0.01)
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,7 @@ class NoisyMode(Mechanism):
     statistic: ClassVar[str] = "mode"
     metric: ClassVar[str] = "probability of a wrong answer"
     unit: ClassVar[str] = "probability"
+    distance: ClassVar[str] = "discrete"
     published_runs: ClassVar[int] = 2000
 
     def __post_init__(self) -> None:
@@ -56,67 +71,122 @@ class NoisyMode(Mechanism):
             return "noisy mode, exponential mechanism"
         return f"noisy mode, {self.noise.capitalize()} noise"
 
-    def count_noise(self, guarantee: Guarantee) -> Noise:
+    def count_noise(self, promise: Promise) -> Noise:
         """Return the noise of every count."""
-        self.require_relation(guarantee)
-        changed = 2 if guarantee.neighbours == REPLACE else 1
+        if isinstance(promise, NoNoiseNeeded):
+            return noise_named(self.noise)(_TIES_ONLY)
+        self.require_relation(promise)
+        changed = 2 if promise.neighbours == REPLACE else 1
         law = noise_named(self.noise)
-        return law.calibrated(guarantee, changed, l2=math.sqrt(changed), linf=1)
+        return law.calibrated(promise, changed, l2=math.sqrt(changed), linf=1)
 
-    def truth(self, column: Column) -> tuple[Any, ...]:
-        """Return all values with the largest count."""
-        return column.modes
+    def prepare(
+        self, data: Column, promise: Promise, *, bounds: Bounds | None = None, truth: Any = None
+    ) -> PreparedMode:
+        """Return the mode of the column with the noise that the promise needs.
 
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return the winning value for each row."""
-        noise = self.count_noise(guarantee)
-        possible, _ = possible_values(column, bounds)
-        values = np.asarray(column.values)[possible]
-        unheld = _unheld(column, values, bounds)
+        `truth` is a value, or several that count as right.
+        """
+        bounds = data.bounds if bounds is None else bounds
+        notes: tuple[str, ...] = ()
+        if truth is None:
+            right = data.modes
+            if len(right) > 1:
+                shared = f"{len(right)} values share the largest count"
+                notes = (f"{shared}; each of them counts as right.",)
+        else:
+            right = _as_tuple(truth)
+            known = np.asarray(data.domain()[0])
+            for value in right:
+                if not np.isin(value, known):
+                    raise InvalidInput(
+                        f"Expected truth={value} to be in the declared domain of {data.name}."
+                    )
+        return PreparedMode(self, data, bounds, right, self.count_noise(promise), notes)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedMode(Prepared):
+    """The mode of a column with noise of its own on every count."""
+
+    mechanism: NoisyMode
+    column: Column
+    bounds: Bounds | None
+    truth: tuple[Any, ...]
+    noise: Noise
+    notes: tuple[str, ...] = ()
+
+    def answers(self, counts: Counts, rng: np.random.Generator) -> NDArray[Any]:
+        """Return the winning value for each row of counts."""
+        possible, unheld = self._possible, self._unheld
+        values = np.asarray(self.column.values)[possible]
         if len(values) + len(unheld) == 0:
             raise InvalidInput("The bounds leave no value that could be the mode.")
         if len(values) == 0:
             return rng.choice(unheld, len(counts))
-        noisy = counts[:, possible] + noise.draw(rng, (len(counts), len(values)))
+        noisy = counts[:, possible] + self.noise.draw(rng, (len(counts), len(values)))
         winner: NDArray[Any] = values[noisy.argmax(axis=1)]
         if len(unheld) == 0:
             return winner
-        highest = noise.draw_largest(rng, len(unheld), counts.shape[:1])
+        highest = self.noise.draw_largest(rng, len(unheld), counts.shape[:1])
         return np.where(highest > noisy.max(axis=1), rng.choice(unheld, len(counts)), winner)
 
-    def errors(self, answers: NDArray[Any], truth: Any) -> FloatArray:
+    def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
         """Return 1 for each wrong answer and 0 for each right one."""
-        return as_array(~np.isin(answers, np.asarray(truth)))
+        return as_array(~np.isin(self.answers(kept, rng), np.asarray(self.truth)))
+
+    def exact_error(
+        self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
+    ) -> ExpectedError:
+        """Return the probability of a wrong answer where records are kept independently."""
+        from omit.exact.mode import TooLarge, wrong_mode_probability
+
+        possible = self._possible
+        values, truths = np.asarray(self.column.values)[possible], np.asarray(self.truth)
+        # A true mode that nobody has can still win, by noise alone.
+        unseen = int(np.isin(self._unheld, truths).sum())
+        right = np.append(np.isin(values, truths), np.ones(unseen, dtype=np.bool_))
+        counts = np.append(self.column.counts[possible], np.zeros(unseen, dtype=np.int64))
+        inclusion = independent_inclusion(design, len(possible))
+        keep = np.append(inclusion[possible], np.ones(unseen))
+        empty = len(self._unheld) - unseen
+        if not right.any():
+            return self._exactly(1.0)
+
+        def wrong(keep: FloatArray, noise: Noise) -> tuple[float, float]:
+            return wrong_mode_probability(counts, keep, noise, right, empty)
+
+        try:
+            value, precision = wrong(keep, self.noise)
+            parts = None
+            if details:
+                by_omission = wrong(keep, _HARDLY_ANY_NOISE)[0]
+                parts = Parts(by_omission, wrong(np.ones_like(keep), self.noise)[0])
+        except TooLarge as error:
+            raise NotExact(str(error)) from error
+        low, high = max(value - precision, 0.0), min(value + precision, 1.0)
+        mechanism = self.mechanism
+        return ExpectedError(
+            value, low, high, "exact", mechanism.metric_name, mechanism.unit, parts=parts
+        )
+
+    @cached_property
+    def _possible(self) -> NDArray[np.bool_]:
+        """Which values of the column can be left."""
+        values = np.asarray(self.column.values)
+        if self.column.is_text or self.bounds is None:
+            return np.ones(len(values), dtype=np.bool_)
+        return (values >= self.bounds[0]) & (values <= self.bounds[1])
+
+    @cached_property
+    def _unheld(self) -> NDArray[Any]:
+        """The values of the domain, narrowed to the bounds, that nobody has."""
+        domain = np.asarray(self.column.domain()[0])
+        if not self.column.is_text and self.bounds is not None:
+            domain = domain[(domain >= self.bounds[0]) & (domain <= self.bounds[1])]
+        values = np.asarray(self.column.values)[self._possible]
+        return domain[~np.isin(domain, values)]
 
 
-def _unheld(
-    column: Column, values: NDArray[Any], bounds: tuple[float, float] | None
-) -> NDArray[Any]:
-    """Return the values of the domain, narrowed to `bounds`, that nobody has."""
-    domain = np.asarray(column.domain()[0])
-    if not column.is_text and bounds is not None:
-        domain = domain[(domain >= bounds[0]) & (domain <= bounds[1])]
-    return domain[~np.isin(domain, values)]
-
-
-def possible_values(
-    column: Column, bounds: tuple[float, float] | None
-) -> tuple[NDArray[np.bool_], int]:
-    """Return which values of the column can be left, and how many others nobody has.
-
-    The domain is that of the column, narrowed to `bounds`.
-    """
-    domain = column.domain()[0]
-    values = np.asarray(column.values)
-    if column.is_text or bounds is None:
-        return np.ones(len(values), dtype=np.bool_), len(domain) - len(values)
-    inside = (values >= bounds[0]) & (values <= bounds[1])
-    size = int(((as_array(domain) >= bounds[0]) & (as_array(domain) <= bounds[1])).sum())
-    return inside, size - int(inside.sum())
+def _as_tuple(truth: Any) -> tuple[Any, ...]:
+    return tuple(truth) if isinstance(truth, Iterable) and not isinstance(truth, str) else (truth,)

@@ -1,19 +1,30 @@
-"""Means, medians and quantiles by the names that people type, for the commands on accuracy."""
+"""Which mechanisms a statistic has, by the names that people type.
 
-from typing import TYPE_CHECKING
+A package registers a mechanism as an entry point of the group ``omit.mechanisms``; the name of the
+entry point is ``STATISTIC`` or ``STATISTIC/MECHANISM``, such as ``total/laplace``, and its value a
+class that needs no arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from omit.data.column import Column
+    from omit.mechanisms.base import Mechanism
 
-    from omit.mechanisms.base import IntegrableMechanism, Measure
-    from omit.mechanisms.quantiles import SmoothKind
-    from omit.mechanisms.sensitivity import Padding
+Makers: TypeAlias = "Mapping[str, Callable[[], Mechanism]]"
 
-
-METRICS: "dict[str, Measure]" = {"mse": "squared", "relative": "relative"}
+METRICS = {"mse": "squared", "relative": "relative"}
+CLUSTERINGS = ("kmeans", "kmedian")
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
-# What `all` leaves out: the variant that is there for comparing with the paper, and not private.
-NOT_PRIVATE = "smooth-laplace-unpadded"
+# For comparing with papers, and never among "all": not clipped to the bounds, or not private.
+_AS_PUBLISHED = ("laplace-published", "gaussian-published", "smooth-laplace-unpadded")
 
 
 def is_quantile(statistic: str) -> bool:
@@ -21,84 +32,179 @@ def is_quantile(statistic: str) -> bool:
     return statistic == "median" or statistic.startswith("quantile")
 
 
-def chosen_relation(neighbours: str | None, statistic: str, metric: str | None) -> str:
-    """Return the relation asked for, or the one that is usual for the statistic.
+def usual_relation(statistic: str, metric: str | None = None) -> str:
+    """Return the neighbour relation that is usual for a statistic.
 
-    Medians, quantiles and mean squared errors are for a public number of records: replace.
+    Medians, quantiles and mean squared errors are for a public number of records: replace. A
+    registered mechanism has a relation of its own.
     """
-    if neighbours is not None:
-        return neighbours
+    if statistic in registered():
+        first = next(iter(registered()[statistic].values()))
+        return str(first().relations[0])
     return "replace" if is_quantile(statistic) or metric == "mse" else "add-remove"
 
 
-def integrable_mechanisms(
-    statistic: str, noise: str, metric: str | None, delta: float, neighbours: str = "replace"
-) -> "list[IntegrableMechanism] | None":
-    """Return the mechanisms with integrable noise that are asked for; None if others are meant.
+def known_mechanisms(
+    statistic: str, metric: str | None = None, neighbours: str = "add-remove"
+) -> Makers:
+    """Return the mechanisms of a statistic of a column, by name; the first is the default.
 
-    A mean is one of known size for a mean squared error, and for a relative one under replace.
+    Parameters
+    ----------
+    statistic : str
+        ``mean``, ``mode``, ``median``, ``quantile:SHARE``, or that of a registered mechanism.
+    metric : {"mse", "relative"}, optional
+        For means and quantiles.
+    neighbours : str
+        The neighbour relation; for an error in per cent under replace, means are not clipped.
+
+    Raises
+    ------
+    InvalidInput
+        If something is unknown, or does not go together.
+
+    Examples
+    --------
+    >>> list(known_mechanisms("mean"))
+    ['laplace', 'gaussian', 'laplace-published', 'gaussian-published']
     """
-    from omit.errors import InvalidInput
-
     if metric is not None and metric not in METRICS:
         raise InvalidInput(f"Expected metric={metric!r} to be mse or relative.")
-    known: dict[str, Callable[[], IntegrableMechanism]]
     if is_quantile(statistic):
-        known = _quantile_mechanisms(_share(statistic), METRICS[metric or "mse"])
-        # The default of the option, which for a quantile means the paper's mechanism.
-        noise = "smooth-laplace" if noise == "laplace" else noise
-    elif statistic == "mean" and (metric == "mse" or (metric and neighbours == "replace")):
-        known = _known_size_means(METRICS[metric])
-    elif metric is not None and statistic != "mean":
+        return _quantiles(_share(statistic), METRICS[metric or "mse"])
+    if statistic == "mean":
+        return _means(metric, neighbours)
+    if metric is not None:
         what = "mean squared" if metric == "mse" else "relative"
         raise InvalidInput(f"A {what} error is for --statistic mean, median or quantile:SHARE.")
-    else:
-        return None
-    if noise == "all":
+    if statistic == "mode":
+        return _modes()
+    if statistic in registered():
+        return registered()[statistic]
+    others = "".join(f", {name}" for name in registered())
+    raise InvalidInput(
+        f"Expected statistic={statistic!r} to be mean, mode, all, median, quantile:SHARE, "
+        f"kmeans{others} or kmedian."
+    )
+
+
+def chosen_mechanisms(
+    statistic: str, name: str | None, metric: str | None, delta: float, neighbours: str
+) -> list[Mechanism]:
+    """Return the mechanism of that name, or with ``all`` every one that delta allows.
+
+    None stands for the default.
+    """
+    known = known_mechanisms(statistic, metric, neighbours)
+    if name is None or (name == "laplace" and name not in known):
+        # The default of the option, which for a quantile means the paper's mechanism.
+        name = next(iter(known))
+    if name == "all":
         return [
             make()
-            for name, make in known.items()
-            if name != NOT_PRIVATE and (delta > 0 or name not in NEEDS_DELTA)
+            for kind, make in known.items()
+            if kind not in _AS_PUBLISHED and (delta > 0 or kind not in NEEDS_DELTA)
         ]
-    if noise not in known:
-        raise InvalidInput(
-            f"Expected mechanism={noise!r} to be one of: {', '.join([*known, 'all'])}."
-        )
-    return [known[noise]()]
+    if name not in known:
+        choices = ", ".join([*known, "all"])
+        raise InvalidInput(f"Expected mechanism={name!r} to be one of: {choices}.")
+    return [known[name]()]
 
 
-def _known_size_means(measure: "Measure") -> "dict[str, Callable[[], IntegrableMechanism]]":
-    from omit.mechanisms.mean import KnownSizeMean
+def mean_and_mode(data: Column) -> tuple[str, ...]:
+    """Return which of mean and mode the column has."""
+    if data.is_text:
+        return ("mode",)
+    try:
+        data.domain()
+    except InvalidInput:
+        return ("mean",)
+    return ("mean", "mode")
 
+
+def clustering(statistic: str, **options: Any) -> Mechanism:
+    """Return a clustering; options that are None have their defaults."""
+    from omit.mechanisms.kmeans import DPLloyd
+    from omit.mechanisms.kmedian import PrivateKMedian
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if statistic == "kmeans":
+        given.pop("candidates", None)
+        return DPLloyd(**given)
+    return PrivateKMedian(
+        **{name: given[name] for name in ("k", "candidates", "metric") if name in given}
+    )
+
+
+@cache
+def registered() -> Mapping[str, Makers]:
+    """Return the mechanisms that other packages register, by statistic and name.
+
+    Raises
+    ------
+    InvalidInput
+        If what is registered is no mechanism.
+    """
+    from omit.mechanisms.base import Mechanism
+
+    known: dict[str, dict[str, Callable[[], Mechanism]]] = {}
+    for point in entry_points(group="omit.mechanisms"):
+        statistic, _, name = point.name.partition("/")
+        kind = point.load()
+        if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
+            raise InvalidInput(f"The entry point {point.value!r} is no mechanism.")
+        known.setdefault(statistic, {})[name or statistic] = kind
+    return known
+
+
+def _means(metric: str | None, neighbours: str) -> Makers:
+    from omit.mechanisms.mean import NoisyMean
+
+    if metric == "mse" or (metric is not None and neighbours == "replace"):
+        measured: Any = METRICS[metric]
+        return {
+            "laplace": lambda: NoisyMean("laplace", "published", measured),
+            "gaussian": lambda: NoisyMean("gaussian", "published", measured),
+        }
     return {
-        "laplace": lambda: KnownSizeMean("laplace", measure),
-        "gaussian": lambda: KnownSizeMean("gaussian", measure),
+        "laplace": lambda: NoisyMean("laplace"),
+        "gaussian": lambda: NoisyMean("gaussian"),
+        "laplace-published": lambda: NoisyMean("laplace", "published"),
+        "gaussian-published": lambda: NoisyMean("gaussian", "published"),
     }
 
 
-def _quantile_mechanisms(
-    share: float, measure: "Measure"
-) -> "dict[str, Callable[[], IntegrableMechanism]]":
-    from omit.mechanisms.exponential_quantile import ExponentialQuantile
-    from omit.mechanisms.quantiles import GlobalQuantile, ProposeTestRelease, SmoothQuantile
+def _modes() -> Makers:
+    from omit.mechanisms.mode import NoisyMode
 
-    def smooth(noise: "SmoothKind" = "laplace", padding: "Padding" = "bounds") -> SmoothQuantile:
-        return SmoothQuantile(noise, quantile=share, measure=measure, padding=padding)
+    return {
+        "laplace": lambda: NoisyMode("laplace"),
+        "exponential": lambda: NoisyMode("exponential"),
+        "gaussian": lambda: NoisyMode("gaussian"),
+        "gumbel": lambda: NoisyMode("gumbel"),
+    }
+
+
+def _quantiles(share: float, metric: Any) -> Makers:
+    from omit.mechanisms.exponential_quantile import ExponentialQuantile
+    from omit.mechanisms.propose_test_release import ProposeTestRelease
+    from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
+
+    def smooth(noise: Any = "laplace", padding: Any = "bounds") -> Mechanism:
+        return SmoothQuantile(noise, share, metric, padding)
 
     return {
         "smooth-laplace": smooth,
         "smooth-laplace-tight": lambda: smooth("laplace-tight"),
         "smooth-student": lambda: smooth("student"),
-        "global-laplace": lambda: GlobalQuantile(quantile=share, measure=measure),
-        "exponential": lambda: ExponentialQuantile(quantile=share, measure=measure),
-        "propose-test-release": lambda: ProposeTestRelease(quantile=share, measure=measure),
-        NOT_PRIVATE: lambda: smooth(padding="none"),
+        "global-laplace": lambda: GlobalQuantile(share, metric),
+        "exponential": lambda: ExponentialQuantile(share, metric),
+        "propose-test-release": lambda: ProposeTestRelease(quantile=share, metric=metric),
+        "smooth-laplace-unpadded": lambda: smooth(padding="none"),
     }
 
 
 def _share(statistic: str) -> float:
-    from omit.errors import InvalidInput
-
     if statistic == "median":
         return 0.5
     name, _, share = statistic.partition(":")

@@ -1,53 +1,47 @@
-"""Medians and other quantiles with noise, by global or by smooth sensitivity.
-
-Propose-test-release: propose a bound of the local sensitivity, test it, and use it if it passes.
-
-Half of epsilon tests: the number of records that must be exchanged before the local sensitivity
-exceeds the proposal, plus Laplace noise of scale `2/epsilon`, must be above
-`(2/epsilon) ln(1/(2 delta))`. Half releases: Laplace noise for the proposal. If the test fails, the
-middle of the bounds is published, which says nothing but that it failed.
-
-*Privacy*, under replace (Dwork and Lei 2009). The distances of neighbours differ by at most 1. If
-their quantiles differ by at most the proposal, both halves are epsilon/2-DP, together epsilon. If
-they differ by more, both have local sensitivities above the proposal and distance 0: the test
-passes with probability `delta` at most, and otherwise both publish the same. So the release is
-(epsilon, delta)-DP either way.
-"""
+"""Medians and other quantiles with noise, by global or by smooth sensitivity."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from omit import _validate
 from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.exact.order import (
     MEDIAN,
+    SampledMoments,
     checked_share,
     largest_discounted,
     outward,
     quantile_ranks,
-    smallest_distance,
+    rank_probabilities,
+    sampled_quantile,
     spacing,
 )
-from omit.guarantee import Guarantee
-from omit.laws.noise import Laplace, Noise, StudentT
+from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded, Relation
+from omit.laws.design import Design, FixedSize
+from omit.laws.noise import Laplace, StudentT
 from omit.mechanisms.base import (
-    AdditiveMechanism,
+    METRICS,
+    Bounds,
     Counts,
-    IntegrableMechanism,
-    Measure,
-    Moments,
-    NearZero,
-    by_size,
+    Mechanism,
+    Promise,
+    given_or_own,
     require_bounds,
+    require_metric,
+)
+from omit.mechanisms.moments import (
+    NearZero,
+    PreparedAdditive,
+    PreparedMoments,
+    by_size,
 )
 from omit.mechanisms.sensitivity import (
     Padding,
@@ -59,12 +53,28 @@ from omit.mechanisms.sensitivity import (
 )
 
 SmoothKind = Literal["laplace", "laplace-tight", "student"]
+Metric = Literal["squared", "relative"]
+
+_LAPLACE = Laplace()
+# Beyond, the probabilities of all ranks would not fit into memory with ease.
+_LARGEST_POPULATION = 20_000_000
 
 
-class QuantileMechanism(IntegrableMechanism):
-    """A protected quantile: what all of them share."""
+class QuantileMechanism(Mechanism):
+    """A protected quantile, under replace, where the number of records is public.
+
+    Parameters
+    ----------
+    quantile : float
+        The share of the records below it.
+    metric : {"squared", "relative"}
+        The mean squared error, or the expected distance in per cent of the truth.
+    """
 
     quantile: float
+
+    relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
+    published_runs: ClassVar[int] = 1000
 
     @property
     def statistic(self) -> str:
@@ -75,6 +85,25 @@ class QuantileMechanism(IntegrableMechanism):
     def name(self) -> str:
         """The median, or which quantile."""
         return "median" if self.quantile == MEDIAN else f"{self.quantile:g}-quantile"
+
+    @property
+    def metric_name(self) -> str:
+        """Mean squared error, or relative error."""
+        return METRICS[self.metric][0]
+
+    @property
+    def unit(self) -> str:
+        """Squared units, or per cent."""
+        return METRICS[self.metric][1]
+
+    @property
+    def searches_sizes(self) -> bool:
+        """Whether samples of any size may be the best: they may."""
+        return True
+
+    def averages_two(self, size: int) -> bool:
+        """Tell whether this is the median of an even number."""
+        return self.quantile == MEDIAN and size % 2 == 0
 
     def truth(self, column: Column) -> float:
         """Return the quantile of the column: the mean of the middle two for an even median.
@@ -91,13 +120,96 @@ class QuantileMechanism(IntegrableMechanism):
         first, second = np.searchsorted(ends, [low, high])
         return 0.5 * float(column.values[first] + column.values[second])
 
+    def prepare(
+        self,
+        data: Column,
+        promise: Promise,
+        *,
+        bounds: Bounds | None = None,
+        truth: float | None = None,
+    ) -> PreparedMoments:
+        """Return the quantile of the column with the noise that the promise needs."""
+        target = given_or_own(truth, self.truth(data))
+        near = NearZero.of(data, data.bounds if bounds is None else bounds, target, self.truth)
+        if isinstance(promise, NoNoiseNeeded):
+            return BareQuantile(self, promise, data, target, near, _LAPLACE)
+        self.require_relation(promise)
+        return self.calibrated(promise, data, target, near)
+
+    def calibrated(
+        self, guarantee: Guarantee, column: Column, truth: float, near: NearZero
+    ) -> PreparedMoments:
+        """Return the quantile of the column with the noise that gives the guarantee."""
+        raise NotImplementedError
+
     def _checked(self) -> None:
         object.__setattr__(self, "quantile", checked_share(self.quantile))
-        self._checked_measure()
+        require_metric(self.metric)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedQuantile(PreparedMoments):
+    """A quantile of a column whose moments over samples without replacement are known."""
+
+    mechanism: QuantileMechanism
+
+    def sampled_moments(self, design: Design) -> SampledMoments | None:
+        """Return the exact moments of the bare quantile over samples without replacement."""
+        if not isinstance(design, FixedSize) or self.column.size > _LARGEST_POPULATION:
+            return None
+        return sampled_quantile(self.near.column, design.size, self.mechanism.quantile)
+
+    def statistics(self, counts: Counts, means: FloatArray) -> FloatArray:
+        """Return the bare quantile of each row of counts."""
+        if self._unbiased:
+            return means
+        return row_quantiles(as_array(self.near.column.values), counts, self.mechanism.quantile)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class SameNoiseQuantile(PreparedAdditive, PreparedQuantile):
+    """A quantile plus noise that is the same for all samples of one size."""
+
+    mechanism: QuantileMechanism
+
+    def scale(self, size: int) -> float:
+        """Return the scale of the noise for this many records."""
+        raise NotImplementedError
+
+    def centers_and_scales(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Return the quantile of each row and the same scale for all rows of one size."""
+        values = as_array(self.near.column.values)
+        centers, sizes = row_quantiles(values, counts, self.mechanism.quantile)
+        return centers, by_size(self.scale, sizes)
+
+    def common_scale(self, size: int) -> FloatArray:
+        """Return the scale of the noise, which is the same for all samples of a size."""
+        return as_array([self.scale(size)])
+
+    def sampled_distance(self, design: FixedSize) -> float:
+        """Return the expected distance where the quantile is a single record."""
+        low, high = quantile_ranks(self.mechanism.quantile, design.size)
+        if low < high:
+            return super().sampled_distance(design)
+        weights = rank_probabilities(self.column.size, design.size, low)
+        distances = np.repeat(
+            as_array(self.near.column.values) - self.near.truth, self.column.counts
+        )
+        scales = np.full(len(distances), self.scale(design.size))
+        return float(weights @ self.unit.mean_distance(distances, scales))
+
+
+@dataclass(frozen=True, eq=False)
+class BareQuantile(SameNoiseQuantile):
+    """A quantile without any noise."""
+
+    def scale(self, size: int) -> float:
+        """Return 0."""
+        return 0.0
 
 
 @dataclass(frozen=True)
-class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
+class GlobalQuantile(QuantileMechanism):
     """A quantile plus Laplace noise for its global sensitivity, the width of the bounds.
 
     epsilon-DP under replace. The noise does not shrink as records are added, so it is rarely of
@@ -106,13 +218,13 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
     Examples
     --------
     >>> ages = Column.from_values([20, 30, 30, 40, 60], bounds=(0, 100))
-    >>> target = Guarantee(2.0, neighbours="replace")
-    >>> GlobalQuantile().moments(ages, ages.counts[None, :], ages.bounds, target)
+    >>> prepared = GlobalQuantile().prepare(ages, Guarantee(2.0, neighbours="replace"))
+    >>> prepared.moments(ages.counts[None, :])
     Moments(mean=array([30.]), variance=array([5000.]))
     """
 
     quantile: float = MEDIAN
-    measure: Measure = "squared"
+    metric: Metric = "squared"
 
     def __post_init__(self) -> None:
         self._checked()
@@ -120,14 +232,8 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
     def __str__(self) -> str:
         return f"{self.name}, global sensitivity, Laplace noise"
 
-    def unit_noise(self, guarantee: Guarantee) -> Noise:
-        """Return Laplace noise."""
-        return Laplace()
-
-    def scale(
-        self, guarantee: Guarantee, bounds: tuple[float, float] | None, records: int
-    ) -> float:
-        """Return the scale of the noise for so many records."""
+    def scale(self, guarantee: Guarantee, bounds: Bounds | None, records: int) -> float:
+        """Return the scale of the noise for this many records."""
         self.require_relation(guarantee)
         lower, upper = require_bounds(bounds, self.name)
         low, high = quantile_ranks(self.quantile, records)
@@ -136,20 +242,27 @@ class GlobalQuantile(AdditiveMechanism, QuantileMechanism):
             sensitivity = 0.5 * sensitivity + spacing(lower, upper)
         return Laplace.calibrated(guarantee, sensitivity).scale
 
-    def centers_and_scales(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the quantile of each row and the same scale for all rows of one size."""
-        centers, sizes = row_quantiles(as_array(column.values), counts, self.quantile)
-        return centers, by_size(lambda size: self.scale(guarantee, bounds, size), sizes)
+    def calibrated(
+        self, guarantee: Guarantee, column: Column, truth: float, near: NearZero
+    ) -> PreparedMoments:
+        """Return the quantile with Laplace noise."""
+        return PreparedGlobal(self, guarantee, column, truth, near, _LAPLACE)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedGlobal(SameNoiseQuantile):
+    """A quantile plus noise for its global sensitivity."""
+
+    mechanism: GlobalQuantile
+    promise: Guarantee
+
+    def scale(self, size: int) -> float:
+        """Return the scale of the noise for this many records."""
+        return self.mechanism.scale(self.promise, self.near.bounds, size)
 
 
 @dataclass(frozen=True)
-class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
+class SmoothQuantile(QuantileMechanism):
     """A quantile plus noise for its smooth sensitivity, which depends on the records.
 
     Parameters
@@ -157,10 +270,8 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
     noise : {"laplace", "laplace-tight", "student"}
         Laplace noise of scale 2 S/epsilon, with the papers' discount or with the largest one that
         has the guarantee; both need delta > 0. Student's t has delta = 0.
-    quantile : float
-        The share of the records below it.
-    measure : {"squared", "relative"}
-        What its error is.
+    quantile, metric
+        As for all quantiles.
     padding : {"bounds", "none"}
         Without the declared bounds beyond the last records the release is NOT private; the paper
         leaves open what stands there, and this variant is for comparing with it.
@@ -170,14 +281,14 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
     Examples
     --------
     >>> ages = Column.from_counts([20, 30, 40, 60], [300, 400, 200, 101], bounds=(0, 100))
-    >>> target = Guarantee(1.0, 1e-5, "replace")
-    >>> SmoothQuantile().centers_and_scales(ages, ages.counts[None, :], ages.bounds, target)
+    >>> prepared = SmoothQuantile().prepare(ages, Guarantee(1.0, 1e-5, "replace"))
+    >>> prepared.centers_and_scales(ages.counts[None, :])
     (array([30.]), array([0.00576501]))
     """
 
     noise: SmoothKind = "laplace"
     quantile: float = MEDIAN
-    measure: Measure = "squared"
+    metric: Metric = "squared"
     padding: Padding = "bounds"
     degrees: int = 3
 
@@ -214,40 +325,18 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
             return tight_laplace(guarantee)
         return published_laplace(guarantee)
 
-    def unit_noise(self, guarantee: Guarantee) -> Noise:
-        """Return the kind of noise."""
-        return self.calibration(guarantee).unit
-
-    def centers_and_scales(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the quantile of each row and its smooth sensitivity times the factor."""
+    def calibrated(
+        self, guarantee: Guarantee, column: Column, truth: float, near: NearZero
+    ) -> PreparedMoments:
+        """Return the quantile with noise for its smooth sensitivity."""
         noise = self.calibration(guarantee)
-        centers, sensitivities = self.sensitivities(column, counts, bounds, noise.beta)
-        return centers, noise.factor * sensitivities
-
-    def unseen_error(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: Any,
-        runs: int,
-    ) -> float:
-        """Return infinity where squared errors have no variance: no number of runs shows them."""
-        heavy = self.noise == "student" and self.degrees <= 4 and self.measure == "squared"
-        return math.inf if heavy else 0.0
+        return PreparedSmooth(self, guarantee, column, truth, near, noise.unit, noise)
 
     def sensitivities(
         self,
         column: Column,
         counts: Counts,
-        bounds: tuple[float, float] | None,
+        bounds: Bounds | None,
         beta: float,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the quantile and the smooth sensitivity of each row of counts."""
@@ -264,6 +353,27 @@ class SmoothQuantile(AdditiveMechanism, QuantileMechanism):
             spacing(lower, upper),
         )
         return centers, np.maximum(smooth, smooth_floor(lower, upper)) if padded else smooth
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSmooth(PreparedAdditive, PreparedQuantile):
+    """A quantile plus noise for its smooth sensitivity."""
+
+    mechanism: SmoothQuantile
+    noise: SmoothNoise
+
+    def centers_and_scales(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
+        """Return the quantile of each row and its smooth sensitivity times the factor."""
+        centers, sensitivities = self.mechanism.sensitivities(
+            self.near.column, counts, self.near.bounds, self.noise.beta
+        )
+        return centers, as_array(self.noise.factor * sensitivities)
+
+    def unseen_error(self, kept: Counts, runs: int) -> float:
+        """Return infinity where squared errors have no variance: no number of runs shows them."""
+        mechanism = self.mechanism
+        heavy = mechanism.noise == "student" and mechanism.degrees <= 4
+        return math.inf if heavy and mechanism.metric == "squared" else 0.0
 
 
 @compiled
@@ -311,151 +421,3 @@ def _smooth_rows(
         if weight < 1:
             sensitivities[row] += rounding
     return centers, sensitivities
-
-
-_LAPLACE = Laplace()
-
-
-@dataclass(frozen=True)
-class ProposeTestRelease(QuantileMechanism):
-    """A quantile by propose-test-release: (epsilon, delta)-DP under replace, delta > 0.
-
-    Parameters
-    ----------
-    proposal : float
-        The bound of the local sensitivity that is proposed, as a share of the width of the
-        bounds; fixed without looking at the data.
-    quantile, measure
-        As for `SmoothQuantile`.
-
-    Examples
-    --------
-    >>> ages = Column.from_counts(range(100), [11] * 100, bounds=(0, 100))
-    >>> target = Guarantee(1.0, 1e-5, "replace")
-    >>> ProposeTestRelease(0.05).moments(ages, ages.counts[None, :], ages.bounds, target)
-    Moments(mean=array([49.5]), variance=array([200.]))
-    """
-
-    proposal: float = 0.01
-    quantile: float = MEDIAN
-    measure: Measure = "squared"
-
-    def __post_init__(self) -> None:
-        self._checked()
-        share = _validate.positive_rate("proposal", self.proposal)
-        object.__setattr__(self, "proposal", share)
-
-    def __str__(self) -> str:
-        return f"{self.name}, propose-test-release with {100 * self.proposal:g} % of the bounds"
-
-    def threshold(self, guarantee: Guarantee) -> float:
-        """Return what the noisy distance must exceed.
-
-        Raises
-        ------
-        InvalidInput
-            If epsilon or delta is 0.
-        """
-        self.require_relation(guarantee)
-        if guarantee.epsilon == 0 or guarantee.delta == 0:
-            raise InvalidInput("Propose-test-release needs epsilon > 0 and delta > 0.")
-        # A noisy distance of 0 passes with probability e^(-threshold epsilon / 2) / 2.
-        return max(0.0, -math.log(2 * guarantee.delta)) * 2 / guarantee.epsilon
-
-    def noise_scale(self, bounds: tuple[float, float] | None, guarantee: Guarantee) -> float:
-        """Return the scale of the Laplace noise of what is released if the test is passed."""
-        lower, upper = require_bounds(bounds, self.name)
-        proposed = self.proposal * (upper - lower)
-        if self.quantile == MEDIAN:  # which may be the mean of two, rounded
-            proposed += spacing(lower, upper)
-        return 2 * proposed / guarantee.epsilon
-
-    @overload
-    def passing(self, distance: float, threshold: float, guarantee: Guarantee) -> float: ...
-
-    @overload
-    def passing(
-        self, distance: FloatArray, threshold: float, guarantee: Guarantee
-    ) -> FloatArray: ...
-
-    def passing(
-        self, distance: float | FloatArray, threshold: float, guarantee: Guarantee
-    ) -> float | FloatArray:
-        """Return the probability to pass the test at so many exchanges from a failing database."""
-        return Laplace(2 / guarantee.epsilon).cdf(as_array(distance) - threshold)[()]
-
-    def answers(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return one answer for each row of counts: a noisy quantile, or the middle."""
-        near = NearZero.of(column, bounds)
-        centers, passing, scale, middle = self._tested(near.column, counts, near.bounds, guarantee)
-        released = centers + scale * _LAPLACE.draw(rng, centers.shape)
-        answers = np.where(rng.random(centers.shape) < passing, released, middle)
-        return as_array(answers + near.origin)
-
-    def moments(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> Moments:
-        """Return the mean and the variance of the answer for each row of counts."""
-        centers, passing, scale, middle = self._tested(column, counts, bounds, guarantee)
-        mean = middle + passing * (centers - middle)
-        between = passing * (1 - passing) * (centers - middle) ** 2
-        return Moments(as_array(mean), as_array(passing * _LAPLACE.variance * scale**2 + between))
-
-    def distances(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-        truth: float,
-    ) -> FloatArray:
-        """Return the expected distance of the answer from the truth for each row of counts."""
-        centers, passing, scale, middle = self._tested(column, counts, bounds, guarantee)
-        released = _LAPLACE.mean_distance(centers - truth, np.full(centers.shape, scale))
-        return as_array(passing * released + (1 - passing) * abs(middle - truth))
-
-    def _tested(
-        self,
-        column: Column,
-        counts: Counts,
-        bounds: tuple[float, float] | None,
-        guarantee: Guarantee,
-    ) -> tuple[FloatArray, FloatArray, float, float]:
-        """Return quantiles, probabilities of passing, the scale of the noise, and the middle."""
-        threshold = self.threshold(guarantee)
-        lower, upper = require_bounds(bounds, self.name)
-        proposed = self.proposal * (upper - lower)
-        centers, distances = _distance_rows(
-            as_array(column.values), counts, self.quantile, lower, upper, proposed
-        )
-        passing = self.passing(distances, threshold, guarantee)
-        return centers, passing, self.noise_scale((lower, upper), guarantee), 0.5 * (lower + upper)
-
-
-@compiled
-def _distance_rows(
-    values: FloatArray,
-    counts: Counts,
-    share: float,
-    lower: float,
-    upper: float,
-    above: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the quantile of each row and how far it is from a larger local sensitivity."""
-    centers, distances = np.empty(len(counts)), np.empty(len(counts))
-    for row in range(len(counts)):
-        center, weight, around = outward(values, counts[row], share, lower, upper, True)
-        centers[row] = center
-        distances[row] = smallest_distance(around, above / weight)
-    return centers, distances

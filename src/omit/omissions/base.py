@@ -15,25 +15,21 @@ An (epsilon, delta) pair comes from one proof: epsilon of one theorem and delta 
 never combined.
 
 *To add an omission*, derive from `Omission` and write `epsilon_after`; to compare its accuracy, add
-`keep_probabilities` or, if records are not kept independently, `draw_counts` for columns and
-`draw_kept` for points. An omission knows nothing of mechanisms.
+`design`, the law of what it leaves. An omission knows nothing of mechanisms.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix, raised
 from omit._text import promised, rounded_up
-from omit.data.column import Column
-from omit.data.points import Points
-from omit.data.values import show_records
+from omit.data.base import Data
 from omit.errors import InvalidInput, OmitError, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
@@ -45,7 +41,7 @@ from omit.guarantee import (
     guarantee_if_any,
     require_guarantee,
 )
-from omit.laws.design import kept_independently
+from omit.laws.design import Design
 from omit.laws.inversion import invert_increasing, largest_not_above
 
 if TYPE_CHECKING:
@@ -60,20 +56,6 @@ _ROUNDING = 2.0**-48
 _TINY = 1e-150
 
 
-def require_data(data: object) -> None:
-    """Refuse what is neither a column nor points.
-
-    Raises
-    ------
-    InvalidInput
-        If it is neither.
-    """
-    if not isinstance(data, Column | Points):
-        raise InvalidInput(
-            f"Expected a Column or Points, as omit.read makes them, got {_validate.shown(data)}."
-        )
-
-
 class PrivacyFloor(NamedTuple):
     """What some mechanism with the base guarantee really loses: no bound can go below it."""
 
@@ -81,15 +63,51 @@ class PrivacyFloor(NamedTuple):
     delta: float
 
 
+def checked_design(omission: Omission, data: Data, distance: str) -> Design:
+    """Return the design of an omission, which may be somebody else's class, or refuse it.
+
+    Raises
+    ------
+    Refused
+        If the omission does not say what it does to such data, or not for every record.
+    """
+    if not hasattr(data, "multiplicities"):
+        raise InvalidInput(
+            f"Expected a Column or Points, as omit.read makes them, got {_validate.shown(data)}."
+        )
+    try:
+        design = omission.design(data, distance)
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
+        if isinstance(error, OmitError):
+            raise
+        raise Refused(
+            f"{omission} does not say what it does to {data.described.partition(',')[0]} "
+            f"({type(error).__name__}: {error})."
+        ) from error
+    if not isinstance(design, Design):
+        raise Refused(f"Expected the design of {omission}, got {type(design).__name__}.")
+    atoms = len(data.multiplicities)
+    if design.inclusion is not None and len(design.inclusion) != atoms:
+        raise Refused(
+            f"{omission} does not give every one of {atoms:,} values or records a probability of "
+            "being kept."
+        )
+    return design
+
+
 class Omission(ABC):
     """A way to leave records out before a release.
 
     Subclasses state `epsilon_after`, and where they know it `slope_at_zero` and
-    `largest_keep_probability`; the relations they are defined for stand in `relations`.
+    `largest_keep_probability`. On the command line an omission goes by its `name`, followed by the
+    numbers of its `parameters`: ``poisson:0.1``.
     """
 
     name: ClassVar[str] = ""
     """The name on the command line; empty if it has none."""
+
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """The arguments that the short form gives, in order."""
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE,)
 
     @abstractmethod
@@ -193,50 +211,72 @@ class Omission(ABC):
         """Return every bound on epsilon' that this omission knows, by name."""
         return {"epsilon": float(self.epsilon_after(_validate.epsilon(epsilon)))}
 
-    def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
+    def restrict(self, bounds: Any) -> Any:
         """Return the bounds of the values that can be left, given the declared `bounds`."""
         return bounds
 
-    def suited_to(self, statistic: str) -> Omission:
-        """Return the omission with whatever it leaves to the statistic filled in."""
-        return self
-
-    def keep_probabilities(self, data: Any) -> FloatArray:
-        """Return the probability that a record is kept, for each value or for each record.
-
-        Only for omissions that decide about each record independently.
+    def design(self, data: Data, distance: str) -> Design:
+        """Return the law of what is left of the data.
 
         Parameters
         ----------
         data : Column or Points
-            Of a column, one probability for each of its values; of points, one for each record.
-            An omission that is for one of them only need not take the other.
+            The confidential data.
+        distance : str
+            What makes a record an outlier to the mechanism: "absolute", "discrete" or "euclidean".
+            An omission that has no use for it ignores it.
 
         Raises
         ------
         Refused
-            If records are not kept independently, or it is not said how.
+            If it is not said what the omission does to such data.
+        InvalidInput
+            If the data do not fit its parameters.
         """
         raise Refused(f"What {self} does to data is not known, so its error cannot be computed.")
 
-    def draw_counts(self, column: Column, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the counts of the column's values after the omission, one draw in each row."""
-        keep = self.keep_probabilities(column)
-        return rng.binomial(column.counts, keep, size=(runs, len(keep)))
+    @classmethod
+    def short_form(cls) -> str:
+        """Return how the command line spells the omission, such as ``poisson:rate``."""
+        return f"{cls.name}:{','.join(cls.parameters)}" if cls.parameters else cls.name
 
-    def draw_kept(self, points: Points, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-        """Return an endless iterator over draws: which records are kept, by position, in order.
+    @classmethod
+    def from_text(cls, text: str, population: int | None = None) -> Omission:
+        """Return the omission of a short form, given what follows its name and the colon.
 
-        Every omission takes the same amount of randomness for a draw, one number for each record.
-        So the draws of two omissions from equally seeded generators are coupled: whoever is kept
-        is also kept by an omission that keeps with a larger probability.
+        Parameters
+        ----------
+        text : str
+            The `parameters`, comma-separated.
+        population : int, optional
+            The number of records, for omissions that are defined for one number only.
 
         Raises
         ------
-        Refused
-            If it is not said how records are kept, or only for columns.
+        InvalidInput
+            If there are not as many numbers as parameters.
         """
-        return kept_independently(self._keep_each(points), rng)
+        return cls(**dict(zip(cls.parameters, cls._numbers(text), strict=True)))
+
+    @classmethod
+    def _numbers(cls, text: str, whole: str | None = None, longer: str = "") -> list[float]:
+        """Return as many numbers as the short form has; `longer` is another form it has."""
+        whole = text if whole is None else whole
+        try:
+            numbers = [float(part) for part in text.split(",")] if text else []
+        except ValueError as error:
+            given = f"{cls.name}:{whole}"
+            raise InvalidInput(
+                f"Expected numbers after the colon in {_validate.shown(given)}."
+            ) from error
+        if len(numbers) != len(cls.parameters):
+            raise cls._unlike_its_form(whole, longer)
+        return numbers
+
+    @classmethod
+    def _unlike_its_form(cls, text: str, longer: str = "") -> InvalidInput:
+        given, other = f"{cls.name}:{text}", f" or {longer}" if longer else ""
+        return InvalidInput(f"Expected {given!r} in the form {cls.short_form()}{other}.")
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return dp-accounting's name for running `event` after this omission.
@@ -297,24 +337,6 @@ class Omission(ABC):
 
         delta = largest_not_above(delta_after, target.delta / factor, target.delta)
         return Guarantee(epsilon, delta, target.neighbours)
-
-    def _keep_each(self, points: Points) -> FloatArray:
-        """Return the keep probabilities of points, or refuse what is written for columns only."""
-        try:
-            keep = np.asarray(self.keep_probabilities(points), dtype=np.float64)
-        except OmitError:
-            raise
-        except (AttributeError, TypeError, ValueError, LookupError) as error:
-            raise Refused(
-                f"{self} says what it does to columns and not to points "
-                f"({type(error).__name__}: {error})."
-            ) from error
-        if keep.shape != (points.size,) or not ((keep >= 0) & (keep <= 1)).all():
-            raise Refused(
-                f"{self} does not give every one of {show_records(points.size)} a probability "
-                "in [0, 1] of being kept."
-            )
-        return keep
 
     def defined_for(self, neighbours: str) -> bool:
         """Tell whether the omission has a bound under that relation."""

@@ -1,16 +1,16 @@
-"""Deterministic suppression whose output moves a bounded number of steps between neighbours.
+"""Suppression that decides without chance, and what that does to privacy.
 
-The sensitivity of a suppression `S` is the largest number of records by which `S(D)` and `S(D')`
-differ for neighbouring `D`, `D'`. Group privacy then gives epsilon times the sensitivity
-(omitting records, Theorem 5.1), and for pure differential privacy some mechanism loses all of it.
+*Stable suppression.* The sensitivity of a suppression `S` is the largest number of records by which
+`S(D)` and `S(D')` differ for neighbouring `D`, `D'`. Group privacy then gives epsilon times the
+sensitivity (omitting records, Theorem 5.1), and for pure differential privacy some mechanism loses
+all of it.
 
-Removing outliers by a fixed threshold: the ways that leave no guarantee at all.
-
-Both strategies look at the mean distance of each record to all records of the database and delete
-those that are farthest. Adding or removing one record can then change the fate of all others, so
-their sensitivity grows with the database (omitting records, Propositions B.2 and B.3), and no
-(epsilon, delta) with delta < 1 holds for every mechanism that is private on its own. Each strategy
-produces the databases that show it, and runs itself on them.
+*Removing outliers by a fixed threshold* leaves no guarantee at all. Both strategies here look at
+the mean distance of each record to all records of the database and delete those that are farthest.
+Adding or removing one record can then change the fate of all others, so their sensitivity grows
+with the database (omitting records, Propositions B.2 and B.3), and no (epsilon, delta) with
+delta < 1 holds for every mechanism that is private on its own. Each strategy produces the databases
+that show it, and runs itself on them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
+from omit.data.base import Data
 from omit.data.column import Column
-from omit.data.points import Points
 from omit.errors import InvalidInput, Refused, Unattainable
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, steps_apart
-from omit.omissions.base import Omission, require_data
+from omit.laws.design import Design, Independent
+from omit.omissions.base import Omission
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class RuleSuppression(StableSuppression):
     keep: tuple[float, float] | None = None
 
     name: ClassVar[str] = "rule"
+    parameters: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,16 +128,21 @@ class RuleSuppression(StableSuppression):
             return "suppression by a fixed rule"
         return f"suppression of values outside [{self.keep[0]:g}, {self.keep[1]:g}]"
 
-    def keep_probabilities(self, data: Column | Points) -> FloatArray:
-        """Return 1 for values within `keep` and 0 for the others.
+    @classmethod
+    def from_text(cls, text: str, population: int | None = None) -> Omission:
+        """Return the rule of a short form, such as ``rule:0,100``."""
+        lower, upper = cls._numbers(text)
+        return cls(keep=(lower, upper))
+
+    def design(self, data: Data, distance: str) -> Design:
+        """Return that values within `keep` are left, and no others.
 
         Raises
         ------
         Refused
-            If the rule is not given as an interval of numbers, or the data are points.
+            If the rule is not given as an interval of numbers, or the data are not a column.
         """
-        require_data(data)
-        if isinstance(data, Points):
+        if not isinstance(data, Column):
             raise Refused(
                 "A rule is an interval of single numbers and says nothing about points; declare "
                 "narrower bounds of their columns instead."
@@ -143,7 +150,7 @@ class RuleSuppression(StableSuppression):
         if self.keep is None or data.is_text:
             raise Refused("The rule is not known; give the interval of numbers that it keeps.")
         values = as_array(data.values)
-        return as_array((values >= self.keep[0]) & (values <= self.keep[1]))
+        return Independent(as_array((values >= self.keep[0]) & (values <= self.keep[1])))
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
         """Return the part of the declared bounds that the rule leaves.

@@ -1,8 +1,10 @@
-"""Omissions by the names that people type."""
+"""Omissions by the names that people type, those of other packages included."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any
 
@@ -19,17 +21,15 @@ from omit.omissions.deterministic import (
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
 
-OMISSIONS: Mapping[str, type[Omission]] = MappingProxyType(
-    {
-        "none": NoOmission,
-        "poisson": PoissonSampling,
-        "fixed-size": FixedSizeSampling,
-        "rule": RuleSuppression,
-        "stable": StableSuppression,
-        "outlier-score": OutlierScoreSuppression,
-        "outlier-threshold": ThresholdOutlierRemoval,
-        "outlier-top": TopOutlierRemoval,
-    }
+BUILT_IN: tuple[type[Omission], ...] = (
+    NoOmission,
+    PoissonSampling,
+    FixedSizeSampling,
+    RuleSuppression,
+    StableSuppression,
+    OutlierScoreSuppression,
+    ThresholdOutlierRemoval,
+    TopOutlierRemoval,
 )
 
 _BUN = (
@@ -64,16 +64,27 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 )
 
 
-# The parameters that a short form such as "poisson:0.1" gives, in order.
-_SHORT_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "none": (),
-        "poisson": ("rate",),
-        "fixed-size": ("size",),
-        "rule": ("lower", "upper"),
-        "outlier-score": ("m", "M"),
-    }
-)
+@cache
+def known_omissions() -> Mapping[str, type[Omission]]:
+    """Return all omissions by name: the built-in ones, and those that other packages register.
+
+    A package registers its class as an entry point of the group ``omit.omissions``. Its `name` must
+    not be taken.
+
+    Raises
+    ------
+    InvalidInput
+        If something registered is no omission, or has a name that is taken.
+    """
+    known = {kind.name: kind for kind in BUILT_IN}
+    for point in entry_points(group="omit.omissions"):
+        kind = point.load()
+        if not (isinstance(kind, type) and issubclass(kind, Omission)) or not kind.name:
+            raise InvalidInput(f"The entry point {point.value!r} is no omission with a name.")
+        if kind.name in known:
+            raise InvalidInput(f"The entry point {point.value!r} has the name {kind.name!r} again.")
+        known[kind.name] = kind
+    return MappingProxyType(known)
 
 
 def parse_omission(text: str, population: int | None = None) -> Omission:
@@ -83,7 +94,7 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     ----------
     text : str
         ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M``,
-        ``outlier-score:m,M,DISTANCE`` or ``none``.
+        ``outlier-score:m,M,DISTANCE``, ``none``, or the short form of a registered omission.
     population : int, optional
         The number of records, which a sample of fixed size is drawn from.
 
@@ -100,32 +111,13 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     'manhattan'
     """
     name, _, rest = _validate.text("the omission", text).partition(":")
-    if name in REFUSED or name not in OMISSIONS:
-        return omission(name)
-    if name not in _SHORT_FORMS:
-        raise InvalidInput(f"{name} has no short form, because its error cannot be computed.")
-    wanted = _SHORT_FORMS[name]
-    parts = rest.split(",") if rest else []
-    words = parts[len(wanted) :] if name == "outlier-score" else []
-    parts = parts[: len(parts) - len(words)]
-    try:
-        numbers = [float(part) for part in parts]
-    except ValueError as error:
+    kind = _kind(name)
+    if kind.design is Omission.design:
         raise InvalidInput(
-            f"Expected numbers after the colon in {_validate.shown(text)}."
-        ) from error
-    if len(numbers) != len(wanted) or len(words) > 1:
-        form = f"{name}:{','.join(wanted)}" if wanted else name
-        more = f" or {form},DISTANCE" if name == "outlier-score" else ""
-        raise InvalidInput(f"Expected {_validate.shown(text)} in the form {form}{more}.")
-    if name == "rule":
-        return RuleSuppression(keep=(numbers[0], numbers[1]))
-    parameters: dict[str, Any] = dict(zip(wanted, numbers, strict=True))
-    if words:
-        parameters["distance"] = words[0].strip()
-    if name == "fixed-size":
-        parameters["population"] = population
-    return omission(name, **parameters)
+            f"{name} has no short form, because its error cannot be computed; "
+            f"see omit bound {name}."
+        )
+    return kind.from_text(rest, population)
 
 
 def omission(name: str, **parameters: Any) -> Omission:
@@ -143,15 +135,21 @@ def omission(name: str, **parameters: Any) -> Omission:
     >>> omission("poisson", rate=0.1)
     PoissonSampling(rate=0.1)
     """
+    try:
+        return _kind(name)(**parameters)
+    except TypeError as error:
+        raise InvalidInput(f"The parameters of {name} do not fit: {error}.") from error
+
+
+def _kind(name: str) -> type[Omission]:
+    """Return the class of a name, or refuse it."""
     _validate.text("the omission", name)
     if name in REFUSED:
         raise Refused(f"{REFUSED[name]} Use poisson or fixed-size sampling instead.")
-    if name not in OMISSIONS:
-        hint = did_you_mean(name, [*OMISSIONS, *REFUSED])
+    known = known_omissions()
+    if name not in known:
+        hint = did_you_mean(name, [*known, *REFUSED])
         raise InvalidInput(
-            f"Expected omission={_validate.shown(name)} to be one of: {', '.join(OMISSIONS)}.{hint}"
+            f"Expected omission={_validate.shown(name)} to be one of: {', '.join(known)}.{hint}"
         )
-    try:
-        return OMISSIONS[name](**parameters)
-    except TypeError as error:
-        raise InvalidInput(f"The parameters of {name} do not fit: {error}.") from error
+    return known[name]

@@ -8,9 +8,8 @@ distances are scaled to at most 1 (omitting records, Section 5.3).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,12 +17,11 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array, not_below
-from omit.data.column import Column
-from omit.data.distances import DistanceTotals, column_distances
-from omit.data.points import Points
+from omit.data.base import Data
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, guarantee_if_any
-from omit.omissions.base import Omission, require_data
+from omit.laws.design import Design, Independent
+from omit.omissions.base import Omission
 from omit.omissions.outlier_bounds import (
     mixture_base_epsilon,
     mixture_epsilon,
@@ -35,7 +33,6 @@ from omit.omissions.pairs import IndependentPair
 DISTANCES = ("absolute", "discrete", "euclidean", "manhattan")
 # Half a unit in the last digit of a probability.
 _ROUNDING = 2.0**-54
-_DISTANCE_OF = MappingProxyType({"mode": "discrete", "kmeans": "euclidean", "kmedian": "euclidean"})
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class OutlierScoreSuppression(Omission):
     m, M : float
         The smallest and the largest probability of deletion, `0 <= m <= M <= 1`.
     distance : {"absolute", "discrete", "euclidean", "manhattan"}, optional
-        Which distance makes the scores. None leaves the choice to the statistic.
+        Which distance makes the scores. None leaves the choice to the mechanism.
     bound : {"mixture", "published"}
         Which theorem to rely on. ``"mixture"`` is the bound with a full proof in the
         documentation; ``"published"`` is Theorem 5.4 of the paper, for `0 < m <= M < 1`, with
@@ -72,6 +69,7 @@ class OutlierScoreSuppression(Omission):
     bound: Literal["mixture", "published"] = "mixture"
 
     name: ClassVar[str] = "outlier-score"
+    parameters: ClassVar[tuple[str, ...]] = ("m", "M")
 
     def __post_init__(self) -> None:
         m, M = _validate.probability("m", self.m), _validate.probability("M", self.M)
@@ -147,45 +145,47 @@ class OutlierScoreSuppression(Omission):
             return found
         return (*found, *published.candidates(target))
 
-    def suited_to(self, statistic: str) -> Omission:
-        """Return the suppression with the distance of the statistic, if it has none.
+    @classmethod
+    def from_text(cls, text: str, population: int | None = None) -> Omission:
+        """Return the suppression of a short form, such as ``outlier-score:0.1,0.3,manhattan``."""
+        parts = text.split(",")
+        m, M = cls._numbers(",".join(parts[:2]), text, f"{cls.short_form()},DISTANCE")
+        if len(parts) > 3:
+            raise cls._unlike_its_form(text, f"{cls.short_form()},DISTANCE")
+        return cls(m, M, parts[2].strip() if len(parts) == 3 else None)
 
-        Discrete for the mode, Euclidean for clustering, absolute for all else.
-        """
-        _validate.text("statistic", statistic)
-        if self.distance is not None:
-            return self
-        return replace(self, distance=_DISTANCE_OF.get(statistic, "absolute"))
+    def design(self, data: Data, distance: str) -> Design:
+        """Return that every record is kept with one minus its outlier score.
 
-    def keep_probabilities(self, data: Column | Points) -> FloatArray:
-        """Return for each value, or for each record of points, one minus its outlier score.
-
-        Each is the floating-point number nearest to the exact one; `rounding_cost` is what that
-        can cost in privacy.
+        Each probability is the floating-point number nearest to the exact one; `rounding_cost` is
+        what that can cost in privacy.
 
         Raises
         ------
         Refused
             If the distance is not one of such data.
         """
-        return self._distances(data).keep_probabilities(self.m, self.M)
+        distances = data.mean_distances(self.distance or distance)
+        return Independent(distances.keep_probabilities(self.m, self.M))
 
-    def deletion_probabilities(self, data: Column | Points) -> tuple[Fraction, ...]:
+    def deletion_probabilities(self, data: Data, distance: str) -> tuple[Fraction, ...]:
         """Return for each value, or for each record of points, its outlier score, exactly.
 
-        A release that draws with these has the guarantee as it stands.
+        Drawing with these has the guarantee as it stands.
 
         Examples
         --------
+        >>> from omit import Column
         >>> ages = Column.from_values([20, 20, 30, 60], bounds=(0, 100))
-        >>> scores = OutlierScoreSuppression(m=0.25, M=0.5, distance="discrete")
-        >>> [str(each) for each in scores.deletion_probabilities(ages)]
+        >>> scores = OutlierScoreSuppression(m=0.25, M=0.5)
+        >>> [str(score) for score in scores.deletion_probabilities(ages, "discrete")]
         ['3/8', '7/16', '7/16']
         """
-        return self._distances(data).deletion_probabilities(self.m, self.M)
+        distances = data.mean_distances(self.distance or distance)
+        return distances.deletion_probabilities(self.m, self.M)
 
     def rounding_cost(self, epsilon: float, records: int) -> float:
-        """Return by how much at most `keep_probabilities` can raise the loss above the bound.
+        """Return by how much at most rounded keep probabilities can raise the loss above the bound.
 
         Every probability is off by at most `h = 2^-54`. In the loss of a pair of neighbouring
         databases of up to `n + 1` records stand `2n + 1` of them, each in a logarithm whose
@@ -203,15 +203,6 @@ class OutlierScoreSuppression(Omission):
         grown, rest = -math.expm1(-epsilon), math.exp(-epsilon)
         least = rest + grown * min(self.m, 1 - self.M)
         return (2 * records + 1) * _ROUNDING * grown / least
-
-    def _distances(self, data: Column | Points) -> DistanceTotals:
-        require_data(data)
-        if isinstance(data, Points):
-            # Here and not above: it brings the compiler, which a question of privacy does not need.
-            from omit.data.distances import point_distances
-
-            return point_distances(data, self.distance or "euclidean")
-        return column_distances(data, self.distance or ("discrete" if data.is_text else "absolute"))
 
     def privacy_bounds(self, epsilon: float) -> dict[str, float]:
         """Return the mixture bound and, where it is defined, the published one."""

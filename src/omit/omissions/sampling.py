@@ -6,28 +6,24 @@ were drawn. A sample whose members are known amplifies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix, log_unmix, not_below
-from omit.data.column import Column
-from omit.data.points import Points
+from omit.data.base import Data
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Relation
-from omit.laws.design import kept_by_number
-from omit.omissions.base import Omission, require_data
+from omit.laws.design import Design, FixedSize, Independent
+from omit.omissions.base import Omission
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
-
-# From so many records with the same value on, counts are drawn instead of records.
-_REPEATS = 20
 
 
 def sampling_epsilon(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
@@ -86,9 +82,9 @@ class NoOmission(Omission):
         """One: every record is kept."""
         return 1.0
 
-    def keep_probabilities(self, data: Column | Points) -> FloatArray:
-        """Return ones."""
-        return np.ones(_outcomes(data))
+    def design(self, data: Data, distance: str) -> Design:
+        """Return that every record is kept."""
+        return Independent(np.ones(len(data.multiplicities)))
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return the event itself."""
@@ -165,6 +161,7 @@ class PoissonSampling(_UniformSampling):
     rate: float | tuple[float, ...]
 
     name: ClassVar[str] = "poisson"
+    parameters: ClassVar[tuple[str, ...]] = ("rate",)
 
     def __init__(
         self,
@@ -198,8 +195,8 @@ class PoissonSampling(_UniformSampling):
         """The largest rate."""
         return max(self.rate) if isinstance(self.rate, tuple) else self.rate
 
-    def keep_probabilities(self, data: Column | Points) -> FloatArray:
-        """Return the rate for every value, or for every record of points.
+    def design(self, data: Data, distance: str) -> Design:
+        """Return that every record is kept independently at the rate.
 
         Raises
         ------
@@ -208,7 +205,7 @@ class PoissonSampling(_UniformSampling):
         """
         if isinstance(self.rate, tuple):
             raise Refused(f"Which records {self} keeps at which rate is not known; give one rate.")
-        return np.full(_outcomes(data), self.rate)
+        return Independent(np.full(len(data.multiplicities), self.rate))
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `PoissonSampledDpEvent` at the largest rate."""
@@ -236,6 +233,7 @@ class FixedSizeSampling(_UniformSampling):
     population: int
 
     name: ClassVar[str] = "fixed-size"
+    parameters: ClassVar[tuple[str, ...]] = ("size",)
     relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
 
     def __post_init__(self) -> None:
@@ -267,53 +265,29 @@ class FixedSizeSampling(_UniformSampling):
         """The size of the sample."""
         return self.size
 
-    def keep_probabilities(self, data: Column | Points) -> FloatArray:
-        """Raise: a sample of fixed size does not keep records independently."""
-        raise Refused("Records of a sample of fixed size are not kept independently.")
+    @classmethod
+    def from_text(cls, text: str, population: int | None = None) -> Omission:
+        """Return the sampling of a short form, such as ``fixed-size:1000``."""
+        (size,) = cls._numbers(text)
+        return cls(size, population)  # type: ignore[arg-type]  # both are checked
 
-    def draw_counts(self, column: Column, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return counts of samples without replacement.
-
-        Raises
-        ------
-        InvalidInput
-            If the column does not have as many records as the declared population.
-        """
-        self.require_population(column)
-        # Where most values are somebody's own, drawing records is quicker than drawing a count for
-        # each value; both are the same distribution.
-        few_repeat = self.population < _REPEATS * len(column.counts)
-        return rng.multivariate_hypergeometric(
-            column.counts, self.size, size=runs, method="count" if few_repeat else "marginals"
-        )
-
-    def draw_kept(self, points: Points, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-        """Return an endless iterator over samples without replacement, as positions in order.
+    def design(self, data: Data, distance: str) -> Design:
+        """Return samples without replacement.
 
         Raises
         ------
         InvalidInput
             If there are not as many records as the declared population.
         """
-        self.require_population(points)
-        return kept_by_number(self.size, self.population, rng)
+        if data.size != self.population:
+            raise InvalidInput(
+                f"Expected population={self.population} to be the number of records, which is "
+                f"{data.size}."
+            )
+        return FixedSize(self.size, self.population)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `SampledWithoutReplacementDpEvent`."""
         from dp_accounting import SampledWithoutReplacementDpEvent
 
         return SampledWithoutReplacementDpEvent(self.population, self.size, event)
-
-    def require_population(self, data: Column | Points) -> None:
-        """Refuse data that do not have as many records as the declared population."""
-        if data.size != self.population:
-            raise InvalidInput(
-                f"Expected population={self.population} to be the number of records, which is "
-                f"{data.size}."
-            )
-
-
-def _outcomes(data: Column | Points) -> int:
-    """Return how many probabilities are wanted: one for each value, or for each record."""
-    require_data(data)
-    return data.size if isinstance(data, Points) else len(data.counts)

@@ -289,12 +289,16 @@ def plain(value: Any) -> Any:
     return value
 
 
-def envelope(result: Result, parameters: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
-    """Return the one object that every command prints for programs."""
+def envelope(*results: Result, parameters: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+    """Return the one object that every command prints for programs.
+
+    Several results of one command, such as those of several mechanisms, are its `answers`.
+    """
+    answers = [result.to_json() for result in results]
     return {
-        "command": result.command,
+        "command": results[0].command,
         "version": __version__,
         "parameters": plain(parameters),
         "seed": seed,
-        "result": plain(result.to_json()),
+        "result": plain(answers[0] if len(answers) == 1 else {"answers": answers}),
     }

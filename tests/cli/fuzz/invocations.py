@@ -47,7 +47,6 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--candidates": ("2", "5"),
     "--iterations": ("1", "2", "5"),
     "--sampled-from": ("60", "1000", "48842", "1000000"),
-    "--measured-on": ("all", "kept", "kept-sum"),
     "--budget": ("su", "published", "composed"),
     "--start": ("spread", "uniform"),
     "--error": ("0.1", "1", "5", "50"),

@@ -38,16 +38,16 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
-from omit.accuracy.expected import base_guarantee
-from omit.accuracy.grids import GainMap, gain_map
+from omit.accuracy.expected import Question
+from omit.accuracy.grids import ErrorGrid, error_grid, sampled_at
 from omit.data.column import Column
 from omit.data.reading import read
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.laws.inversion import root_of
-from omit.mechanisms.base import IntegrableMechanism
+from omit.mechanisms.base import Mechanism
 from omit.mechanisms.exponential_quantile import ExponentialQuantile
-from omit.mechanisms.mean import KnownSizeMean
+from omit.mechanisms.mean import NoisyMean
 from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
 from omit.mechanisms.sensitivity import Padding, smooth_laplace_delta, smooth_sensitivity
 from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
@@ -73,9 +73,9 @@ ACCEPTED_RATIOS = {
 }
 """Between which values these medians lie for other draws of the same population."""
 
-MECHANISMS: Mapping[str, IntegrableMechanism] = MappingProxyType(
+MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
     {
-        "mean": KnownSizeMean(),
+        "mean": NoisyMean("laplace", "published", "squared"),
         "global": GlobalQuantile(),
         "smooth": SmoothQuantile(),
         "smooth, no padding": SmoothQuantile(padding="none"),
@@ -125,6 +125,13 @@ def target(epsilon: float, population: int = POPULATION) -> Guarantee:
     return Guarantee(epsilon, 1 / (2 * population), "replace")
 
 
+def calibrated(sampling: FixedSizeSampling, wanted: Guarantee) -> Guarantee:
+    """Return what a mechanism on a sample must have; at the paper's delta, that is something."""
+    base = sampling.calibrate(wanted)
+    assert isinstance(base, Guarantee)
+    return base
+
+
 def runs_of(settings: Settings) -> int:
     """Return how often everything is drawn."""
     return RUNS if settings.runs is None else settings.runs
@@ -138,14 +145,14 @@ def _errors(
     parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Return the errors of all records and of samples, by their size."""
-    found = gain_map(
+    # All errors start from the same seed and not from the cell's, so that they can be compared.
+    question = Question(
         column,
         MECHANISMS[parameters["mechanism"]],
         target(parameters["epsilon"], column.size),
-        epsilons=[parameters["epsilon"]],
-        rates=LINE_RATES,
         runs=parameters["runs"],
     )
+    found = error_grid(question, sampled_at(column, LINE_RATES), [parameters["epsilon"]])
     return [
         {
             "records": size,
@@ -177,8 +184,8 @@ def error_cells(settings: Settings, *lines: Line) -> tuple[Cell, ...]:
     )
 
 
-def gain_map_of(computed: Computed, line: Line) -> GainMap:
-    """Return the errors of a line as a map over epsilon and the sample size."""
+def error_grid_of(computed: Computed, line: Line) -> ErrorGrid:
+    """Return the errors of a line over epsilon and the sample size."""
     rows = computed.once(_error_rows)
     for name, value in vars(line).items():
         rows = rows[rows[name].isna() if value is None else rows[name] == value]
@@ -188,9 +195,10 @@ def gain_map_of(computed: Computed, line: Line) -> GainMap:
     mse, low, high, baseline = (
         as_array(rows[name]).reshape(shape) for name in ("mse", "low", "high", "mse_of_all_records")
     )
-    column, mechanism = line.read(), MECHANISMS[line.mechanism]
-    first = target(epsilons[0], column.size)
-    return GainMap(column, mechanism, first, epsilons, sizes, baseline[:, 0], mse, low, high)
+    column = line.read()
+    question = Question(column, MECHANISMS[line.mechanism], target(epsilons[0], column.size))
+    samples = tuple(FixedSizeSampling(size=size, population=column.size) for size in sizes)
+    return ErrorGrid(question, epsilons, samples, baseline[:, 0], mse, low, high)
 
 
 def _error_rows(computed: Computed) -> Any:
@@ -203,11 +211,9 @@ def _answers(
     """Return private answers on all records."""
     mechanism, runs = MECHANISMS[parameters["mechanism"]], parameters["runs"]
     rows = np.tile(column.counts, (min(runs, _AT_A_TIME), 1))
-    guarantee = target(parameters["epsilon"])
+    prepared: Any = mechanism.prepare(column, target(parameters["epsilon"]))
     drawn = [
-        mechanism.answers(
-            column, rows[: min(_AT_A_TIME, runs - start)], column.bounds, guarantee, rng
-        )
+        prepared.answers(rows[: min(_AT_A_TIME, runs - start)], rng)
         for start in range(0, runs, _AT_A_TIME)
     ]
     return [{"answer": answer} for answer in np.concatenate(drawn)]
@@ -249,15 +255,14 @@ def _sampled(
         everybody[epsilon] = float(found[0])
     sampling = FixedSizeSampling(size=size, population=column.size)
     bases = {
-        epsilon: target(epsilon)
-        if size == column.size
-        else base_guarantee(sampling, target(epsilon))
+        epsilon: target(epsilon) if size == column.size else calibrated(sampling, target(epsilon))
         for epsilon in VIOLIN_EPSILONS
     }
     # As many samples at a time as memory should hold.
     parts: dict[float, list[tuple[FloatArray, FloatArray]]] = {e: [] for e in VIOLIN_EPSILONS}
+    design = sampling.design(column, mechanism.distance)
     for start in range(0, runs, _AT_A_TIME):
-        counts = sampling.draw_counts(column, min(_AT_A_TIME, runs - start), rng)
+        counts = design.counts(column.counts, min(_AT_A_TIME, runs - start), rng)
         for epsilon, base in bases.items():
             beta = mechanism.calibration(base).beta
             parts[epsilon].append(mechanism.sensitivities(column, counts, column.bounds, beta))

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from omit._numeric import FloatArray
-from omit.accuracy.expected import base_guarantee
-from omit.accuracy.grids import GainMap
+from omit.accuracy.grids import ErrorGrid
 from omit.omissions.sampling import FixedSizeSampling
 from omit.papers.accuracy_gains.cells import (
     ACCEPTED_RATIOS,
@@ -28,7 +27,8 @@ from omit.papers.accuracy_gains.cells import (
     VIOLIN_SIZES,
     Line,
     answers_of,
-    gain_map_of,
+    calibrated,
+    error_grid_of,
     largest_useful_variance,
     mean_noise_excess,
     mean_noise_ratio_as_published,
@@ -43,13 +43,13 @@ from omit.papers.accuracy_gains.cells import (
 from omit.papers.base import Claim, Computed, Finding, Judge, Standing, agreement, standing
 
 
-def _of_map(
-    line: Line, judge: Callable[[GainMap], Finding], epsilons: Sequence[float] = ()
+def _of_grid(
+    line: Line, judge: Callable[[ErrorGrid], Finding], epsilons: Sequence[float] = ()
 ) -> Judge:
-    """Return the judge of a line's map; without the epsilons that it speaks of there is none."""
+    """Return the judge of a line's errors; without the epsilons that it speaks of there is none."""
 
     def judged(computed: Computed) -> Finding | None:
-        found = computed.once(gain_map_of, line)
+        found = computed.once(error_grid_of, line)
         return judge(found) if set(epsilons) <= set(found.epsilons) else None
 
     return judged
@@ -162,7 +162,7 @@ def _bimodal_noise(computed: Computed) -> Finding:
     return Finding(standing(all(less)), said)
 
 
-def every_sample_gains(found: GainMap) -> Finding:
+def every_sample_gains(found: ErrorGrid) -> Finding:
     """Judge that for epsilon up to .1 every sample is more accurate."""
     return Finding(
         all_gain(found, (0.01, 0.1)),
@@ -171,7 +171,7 @@ def every_sample_gains(found: GainMap) -> Finding:
     )
 
 
-def none_gains(found: GainMap) -> Finding:
+def none_gains(found: ErrorGrid) -> Finding:
     """Judge that from epsilon = .5 on nothing gains."""
     return Finding(
         no_gains(found, [each for each in found.epsilons if each >= 0.5]),
@@ -181,7 +181,7 @@ def none_gains(found: GainMap) -> Finding:
 
 
 def _whatever_the_bounds(line: Line) -> Judge:
-    def judged(found: GainMap) -> Finding:
+    def judged(found: ErrorGrid) -> Finding:
         smallest = found.epsilons[0]
         return Finding(
             all_gain(found, [epsilon for epsilon in found.epsilons if epsilon <= 0.1]),
@@ -189,7 +189,7 @@ def _whatever_the_bounds(line: Line) -> Judge:
             f"{smallest:g} is {sensitivity_of(line, smallest):,.0f}.",
         )
 
-    return _of_map(line, judged, (0.1,))
+    return _of_grid(line, judged, (0.1,))
 
 
 def _smaller_sensitivity(computed: Computed) -> Finding:
@@ -215,7 +215,7 @@ def _sample_medians(computed: Computed) -> Finding:
     )
 
 
-def _gains_as_large_as_three(found: GainMap) -> Finding:
+def _gains_as_large_as_three(found: ErrorGrid) -> Finding:
     return Finding(
         exactly_up_to(found, 3.0),
         f"{show_gains(found)} At 3 the smallest ratio of errors is "
@@ -223,7 +223,7 @@ def _gains_as_large_as_three(found: GainMap) -> Finding:
     )
 
 
-def _smallest_ratio(found: GainMap, epsilon: float) -> float:
+def _smallest_ratio(found: ErrorGrid, epsilon: float) -> float:
     return float(found.ratios[found.epsilons.index(epsilon)].min())
 
 
@@ -233,11 +233,11 @@ MEAN, GLOBAL = Line("beta", "mean"), Line("beta", "global")
 
 
 def _other_mechanisms(computed: Computed) -> Finding | None:
-    lognormal, bimodal = (computed.once(gain_map_of, line) for line in EXPONENTIAL)
+    lognormal, bimodal = (computed.once(error_grid_of, line) for line in EXPONENTIAL)
     if 0.1 not in lognormal.epsilons:
         return None
     at = lognormal.epsilons.index(0.1)
-    best = float(computed.once(gain_map_of, LOGNORMAL).errors[at].min())
+    best = float(computed.once(error_grid_of, LOGNORMAL).errors[at].min())
     return Finding(
         standing(not (lognormal.gains > 0).any() and float(bimodal.ratios.min()) > 0.9),
         "The exponential mechanism on all records of the lognormal population has a mean "
@@ -250,13 +250,13 @@ def _other_mechanisms(computed: Computed) -> Finding | None:
 
 def noise_formula(computed: Computed) -> Finding | None:
     """Judge the published noise at every guarantee in use, and beyond them."""
-    published, tight = (computed.once(gain_map_of, line) for line in (LOGNORMAL, TIGHT[0]))
+    published, tight = (computed.once(error_grid_of, line) for line in (LOGNORMAL, TIGHT[0]))
     if 0.1 not in published.epsilons:
         return None
     used = [target(epsilon) for epsilon in published.epsilons]
     for size in published.sizes:
         sampling = FixedSizeSampling(size=size, population=POPULATION)
-        used += [base_guarantee(sampling, target(epsilon)) for epsilon in published.epsilons]
+        used += [calibrated(sampling, target(epsilon)) for epsilon in published.epsilons]
     largest = max(share_of_delta(each.epsilon, each.delta) for each in used)
     overdrawn = overdrawn_from(DELTA)
     at = published.epsilons.index(0.1)
@@ -275,14 +275,14 @@ def noise_formula(computed: Computed) -> Finding | None:
     )
 
 
-def gaining(found: GainMap) -> tuple[list[float], list[float]]:
+def gaining(found: ErrorGrid) -> tuple[list[float], list[float]]:
     """Return the epsilons at which every rate surely gains, and those at which none does."""
     every = [e for e, row in zip(found.epsilons, found.gains, strict=True) if (row > 0).all()]
     none = [e for e, row in zip(found.epsilons, found.gains, strict=True) if not (row > 0).any()]
     return every, none
 
 
-def no_gains(found: GainMap, epsilons: Sequence[float]) -> Standing:
+def no_gains(found: ErrorGrid, epsilons: Sequence[float]) -> Standing:
     """Judge that nothing gains at these epsilons: a cell that is not sure refutes nothing."""
     refuted = set(epsilons) - set(gaining(found)[1])
     if not refuted:
@@ -290,7 +290,7 @@ def no_gains(found: GainMap, epsilons: Sequence[float]) -> Standing:
     return "fails" if refuted == set(epsilons) else "holds in part"
 
 
-def all_gain(found: GainMap, epsilons: Sequence[float]) -> Standing:
+def all_gain(found: ErrorGrid, epsilons: Sequence[float]) -> Standing:
     """Judge that every rate gains at these epsilons: only a sure loss refutes it."""
     rows = [found.gains[found.epsilons.index(epsilon)] for epsilon in epsilons]
     lost = [bool((row < 0).any()) for row in rows]
@@ -299,7 +299,7 @@ def all_gain(found: GainMap, epsilons: Sequence[float]) -> Standing:
     return "holds in part" if any(lost) else "holds"
 
 
-def exactly_up_to(found: GainMap, largest: float) -> Standing:
+def exactly_up_to(found: ErrorGrid, largest: float) -> Standing:
     """Judge that every rate gains up to an epsilon, and none beyond."""
     below = [epsilon for epsilon in found.epsilons if epsilon <= largest]
     beyond = [epsilon for epsilon in found.epsilons if epsilon > largest]
@@ -309,7 +309,7 @@ def exactly_up_to(found: GainMap, largest: float) -> Standing:
     return "fails" if all_gain(found, below) == "fails" else "holds in part"
 
 
-def show_gains(found: GainMap) -> str:
+def show_gains(found: ErrorGrid) -> str:
     """Return in words at which epsilons every rate, some or none surely gains."""
     every, none = gaining(found)
     some = [epsilon for epsilon in found.epsilons if epsilon not in (*every, *none)]
@@ -323,28 +323,28 @@ def show_gains(found: GainMap) -> str:
     return f"Sure gains {'; '.join(parts)}{doubt}."
 
 
-def show_rates(found: GainMap, epsilon: float) -> str:
+def show_rates(found: ErrorGrid, epsilon: float) -> str:
     """Return the range of rates that surely gain at an epsilon, in words."""
     row = found.gains[found.epsilons.index(epsilon)]
     rates = [
-        size / found.column.size for size, gain in zip(found.sizes, row, strict=True) if gain > 0
+        size / found.data.size for size, gain in zip(found.sizes, row, strict=True) if gain > 0
     ]
     return f"rates {100 * min(rates):.0f} % to {100 * max(rates):.0f} %" if rates else "no rate"
 
 
-def variance_decides(found: GainMap) -> Finding:
+def variance_decides(found: ErrorGrid) -> Finding:
     """Judge that a sample gains only if its sampling variance is below the stated limit.
 
     The variance of a sample's statistic is its error less that of its noise, which is known.
     """
-    lower, upper = found.column.bounds or (0.0, 1.0)
+    lower, upper = found.data.bounds or (0.0, 1.0)
     width = upper - lower
     agree, sure = 0, 0
     for i, epsilon in enumerate(found.epsilons):
         for j, size in enumerate(found.sizes):
             if found.gains[i, j] == 0:
                 continue
-            rate = size / found.column.size
+            rate = size / found.data.size
             noise = 2 * (width / float(sample_epsilon(epsilon, rate))) ** 2
             variance = float(found.errors[i, j]) - noise
             below = variance < largest_useful_variance(width, epsilon, rate)
@@ -359,23 +359,23 @@ def variance_decides(found: GainMap) -> Finding:
     )
 
 
-def mean_never_gains(found: GainMap) -> Finding:
+def mean_never_gains(found: ErrorGrid) -> Finding:
     """Judge that no sample's mean is more accurate."""
     return Finding(
         no_gains(found, found.epsilons),
         f"A sure loss in {int((found.gains < 0).sum())} of {found.gains.size} cells of "
-        f"{found.column.name}. With Laplace noise it follows for all data as long as delta is "
+        f"{found.data.name}. With Laplace noise it follows for all data as long as delta is "
         "below the sampling rate, since noise and sampling variance both grow.",
     )
 
 
-def _lognormal_row(found: GainMap) -> Finding:
+def _lognormal_row(found: ErrorGrid) -> Finding:
     return Finding(
         exactly_up_to(found, 0.1), f"{show_gains(found)} At .5: {show_rates(found, 0.5)}."
     )
 
 
-def _bimodal_row(found: GainMap) -> Finding:
+def _bimodal_row(found: ErrorGrid) -> Finding:
     return Finding(exactly_up_to(found, 3.0), show_gains(found))
 
 
@@ -442,13 +442,13 @@ CLAIMS = (
         "Section 4.3",
         "For epsilon <= .1, every sample is more accurate than all records.",
         ("figure-08", "figure-08-map"),
-        _of_map(LOGNORMAL, every_sample_gains, (0.01, 0.1)),
+        _of_grid(LOGNORMAL, every_sample_gains, (0.01, 0.1)),
     ),
     Claim(
         "Section 4.3",
         "For epsilon >= .5 no gains are achievable.",
         ("figure-08", "figure-08-map"),
-        _of_map(LOGNORMAL, none_gains, (0.5,)),
+        _of_grid(LOGNORMAL, none_gains, (0.5,)),
     ),
     Claim(
         "Section 4.3",
@@ -482,7 +482,7 @@ CLAIMS = (
         "Section 4.4",
         "Gains for epsilon as large as 3.",
         ("figure-13", "figure-13-map"),
-        _of_map(BIMODAL, _gains_as_large_as_three, LINE_EPSILONS),
+        _of_grid(BIMODAL, _gains_as_large_as_three, LINE_EPSILONS),
     ),
     Claim(
         "Section 4.4",
@@ -503,25 +503,25 @@ CLAIMS = (
         "Any statistic, global sensitivity: no gains if the sampling variance is at least "
         "2 D^2 (1/epsilon^2 - 1/epsilon_n^2).",
         ("table-01",),
-        _of_map(GLOBAL, variance_decides),
+        _of_grid(GLOBAL, variance_decides),
     ),
     Claim(
         "Table 1",
         "Mean, global sensitivity: no gains.",
         ("table-01",),
-        _of_map(MEAN, mean_never_gains),
+        _of_grid(MEAN, mean_never_gains),
     ),
     Claim(
         "Table 1",
         "Median, lognormal: gains for epsilon <= .1.",
         ("table-01",),
-        _of_map(LOGNORMAL, _lognormal_row, LINE_EPSILONS),
+        _of_grid(LOGNORMAL, _lognormal_row, LINE_EPSILONS),
     ),
     Claim(
         "Table 1",
         "Median, mixture of beta distributions: gains for epsilon <= 3.",
         ("table-01",),
-        _of_map(BIMODAL, _bimodal_row, LINE_EPSILONS),
+        _of_grid(BIMODAL, _bimodal_row, LINE_EPSILONS),
     ),
 )
 
@@ -530,23 +530,23 @@ def claims_on(lines: Sequence[Line]) -> tuple[Claim, ...]:
     """Return the claims that can be asked of other data: the mean's, and those on the median."""
     mean, smooth, exponential = lines
 
-    def median(found: GainMap) -> Finding:
+    def median(found: ErrorGrid) -> Finding:
         gains = found.gains
         return Finding(agreement(bool((row > 0).any()) for row in gains), show_gains(found))
 
     return (
-        Claim("Table 1", "Mean: no gains.", ("mean",), _of_map(mean, mean_never_gains)),
+        Claim("Table 1", "Mean: no gains.", ("mean",), _of_grid(mean, mean_never_gains)),
         Claim(
             "Section 4.3",
             "Median, smooth sensitivity: some sample gains at every epsilon.",
             ("median",),
-            _of_map(smooth, median),
+            _of_grid(smooth, median),
         ),
         Claim(
             "Section 4.4",
             "Median, exponential mechanism: gains are unlikely.",
             ("mechanisms",),
-            _of_map(
+            _of_grid(
                 exponential,
                 lambda found: Finding(no_gains(found, found.epsilons), show_gains(found)),
             ),

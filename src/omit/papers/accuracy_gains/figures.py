@@ -11,7 +11,7 @@ import pandas as pd
 from omit._numeric import FloatArray
 from omit._text import promised
 from omit.accuracy.figures import gain_figure
-from omit.accuracy.grids import GainMap
+from omit.accuracy.grids import ErrorGrid
 from omit.mechanisms.quantiles import SmoothQuantile
 from omit.papers.accuracy_gains.cells import (
     BIMODAL,
@@ -22,7 +22,7 @@ from omit.papers.accuracy_gains.cells import (
     VIOLIN_SIZES,
     Line,
     answers_of,
-    gain_map_of,
+    error_grid_of,
     mean_noise_excess,
     mean_noise_ratio_as_published,
     noise_saving,
@@ -253,7 +253,7 @@ def sample_medians_figure(computed: Computed) -> Figure:
 
 def errors_frame(line: Line, computed: Computed) -> pd.DataFrame:
     """Return the errors of a line, by epsilon and sample size."""
-    found = computed.once(gain_map_of, line)
+    found = computed.once(error_grid_of, line)
     return pd.DataFrame(
         [
             {
@@ -278,9 +278,9 @@ def several_frames(lines: Mapping[str, Line], key: str, computed: Computed) -> p
     )
 
 
-def draw_errors(axes: Axes, found: GainMap) -> None:
+def draw_errors(axes: Axes, found: ErrorGrid) -> None:
     """Draw the logarithm of errors with their intervals; crosses are all records."""
-    rates = 100 * np.array(found.sizes) / found.column.size
+    rates = 100 * np.array(found.sizes) / found.data.size
     for index, epsilon in enumerate(found.epsilons):
         style = epsilon_style(epsilon, markers=True)
         errors = np.log(found.errors[index])
@@ -300,7 +300,7 @@ def draw_errors(axes: Axes, found: GainMap) -> None:
 def error_figure(line: Line, computed: Computed) -> Figure:
     """Return Figures 8 and 13: ln of the mean squared error over the rate."""
     figure, ((axes,),) = panels(7.2, 4.8)
-    draw_errors(axes, computed.once(gain_map_of, line))
+    draw_errors(axes, computed.once(error_grid_of, line))
     axes.legend(
         title="guarantee of the release", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5)
     )
@@ -309,15 +309,15 @@ def error_figure(line: Line, computed: Computed) -> Figure:
 
 def map_figure(line: Line, computed: Computed) -> Figure:
     """Return a map of gain and loss."""
-    return gain_figure(computed.once(gain_map_of, line))
+    return gain_figure(computed.once(error_grid_of, line))
 
 
 def bounds_figure(computed: Computed) -> Figure:
     """Return the errors at the smallest epsilon for several bounds."""
     figure, ((axes,),) = panels(7.2, 4.2)
     for index, (name, line) in enumerate(BOUNDS_VARIANTS.items()):
-        found = computed.once(gain_map_of, line)
-        rates = 100 * np.append(found.sizes, found.column.size) / found.column.size
+        found = computed.once(error_grid_of, line)
+        rates = 100 * np.append(found.sizes, found.data.size) / found.data.size
         errors = np.log(np.append(found.errors[0], found.baseline[0]))
         axes.plot(rates, errors, label=name, **series_style(index, markers=True))
     axes.set(xlabel="sampling rate, %", xlim=(0, 101))
@@ -331,7 +331,7 @@ def mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
     """Return errors of several mechanisms side by side."""
     figure, (row,) = panels(11.0, 4.2, columns=len(lines))
     for axes, (name, line) in zip(row, lines.items(), strict=True):
-        draw_errors(axes, computed.once(gain_map_of, line))
+        draw_errors(axes, computed.once(error_grid_of, line))
         axes.set_title(name, fontsize=10)
     limits = [axes.get_ylim() for axes in row]
     for axes in row:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -18,15 +18,14 @@ from typing import Any, Literal
 import numpy as np
 
 from omit._numeric import FloatArray
-from omit.accuracy.expected import base_guarantee, expected_error
-from omit.accuracy.simulated_points import clustering_losses
+from omit.accuracy.expected import Question
 from omit.data.column import Column
 from omit.data.points import Points
 from omit.data.reading import read, read_points
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import Guarantee
 from omit.laws.intervals import NORMAL
-from omit.mechanisms.base import Clustering, Mechanism, ProtectedStatistic
+from omit.mechanisms.base import Mechanism
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
 from omit.mechanisms.mean import NoisyMean
@@ -198,7 +197,7 @@ def published_runs(subject: Subject) -> int:
     """Return how often a simulated error of the subject is, if nothing else is asked for."""
     if subject.mechanism == "k-median":
         return _MEDIAN_RUNS
-    known: Mapping[str, ProtectedStatistic] = {**COLUMN_MECHANISMS, **CLUSTERINGS}
+    known: Mapping[str, Mechanism] = {**COLUMN_MECHANISMS, **CLUSTERINGS}
     return known[subject.mechanism].published_runs
 
 
@@ -210,7 +209,7 @@ COLUMN_MECHANISMS: Mapping[str, Mechanism] = {
     "mode, exponential": NoisyMode("exponential"),
     "mode, exponential mechanism": NoisyMode("gumbel"),
 }
-CLUSTERINGS: Mapping[str, Clustering] = {
+CLUSTERINGS: Mapping[str, Mechanism] = {
     "DPLloyd": DPLloyd(5),
     "DPLloyd as published": DPLloyd.published(5),
     "k-median": PrivateKMedian(4),
@@ -245,22 +244,22 @@ def _column_error(
     mechanism = COLUMN_MECHANISMS[parameters["mechanism"]]
     delta = column.size**-2 if "Gaussian" in parameters["mechanism"] else 0.0
     target = Guarantee(parameters["epsilon"], delta)
+    question = Question(
+        column,
+        mechanism,
+        target,
+        method="auto" if parameters["exact"] else "simulated",
+        noise_reduction=parameters["noise_reduction"],
+        runs=parameters["runs"],
+        tolerance=_TOLERANCE,
+        details=False,
+    )
     try:
-        base = base_guarantee(omission(parameters), target, parameters["noise_reduction"])
-        found = expected_error(
-            column,
-            mechanism,
-            target,
-            omission(parameters),
-            "auto" if parameters["exact"] else "simulated",
-            noise_reduction=parameters["noise_reduction"],
-            runs=parameters["runs"],
-            rng=rng,
-            tolerance=_TOLERANCE,
-            details=False,
-        )
+        setting = question.setting(omission(parameters))
     except Unattainable:
         return {"error": None, "low": None, "high": None, "method": "unattainable"}
+    found, base = setting.error(rng), setting.promise
+    assert isinstance(base, Guarantee)
     return {
         "error": found.value,
         "low": found.low,
@@ -268,7 +267,7 @@ def _column_error(
         "method": found.method,
         "base_epsilon": base.epsilon,
         "base_delta": base.delta,
-        "kept": _kept_share(column, omission(parameters).suited_to(mechanism.statistic)),
+        "kept": setting.design.kept_share(column.multiplicities),
     }
 
 
@@ -289,40 +288,40 @@ def _points(name: str, bounds: str) -> Points:
 
 def _baseline(shared: Mapping[str, Any], rng: np.random.Generator) -> _Baseline:
     points, seed = _points(shared["data"], shared["bounds"]), int(rng.integers(2**63))
-    mechanism = CLUSTERINGS[shared["mechanism"]]
-    runs = clustering_losses(
+    question = _clustering_question(shared, points, seed)
+    losses = question.setting(NoOmission()).runs().first(shared["runs"])
+    return _Baseline(points, seed, losses)
+
+
+def _clustering_question(
+    parameters: Mapping[str, Any], points: Points, seed: int, noise_reduction: bool = True
+) -> Question:
+    mechanism: Any = CLUSTERINGS[parameters["mechanism"]]
+    return Question(
         points,
-        mechanism,
-        Guarantee(shared["epsilon"]),
-        NoOmission(),
-        np.random.default_rng(seed),
-        shared["measured_on"],
+        replace(mechanism, metric=parameters["measured_on"]),
+        Guarantee(parameters["epsilon"]),
+        runs=parameters["runs"],
+        seed=seed,
+        noise_reduction=noise_reduction,
     )
-    return _Baseline(points, seed, runs.first(shared["runs"]))
 
 
 def _clustering_loss(
     parameters: Mapping[str, Any], baseline: _Baseline, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return the mean loss and its difference to that without omission, run by run."""
-    mechanism = CLUSTERINGS[parameters["mechanism"]]
-    suited = omission(parameters).suited_to(mechanism.statistic)
-    target = Guarantee(parameters["epsilon"])
+    question = _clustering_question(
+        parameters, baseline.points, baseline.seed, parameters["noise_reduction"]
+    )
     try:
-        base = base_guarantee(suited, target, parameters["noise_reduction"])
+        setting = question.setting(omission(parameters))
     except Unattainable:
         return {"error": None, "low": None, "high": None, "method": "unattainable"}
-    losses = baseline.losses
+    losses, base = baseline.losses, setting.promise
+    assert isinstance(base, Guarantee)
     if parameters["kind"] != "none":
-        runs = clustering_losses(
-            baseline.points,
-            mechanism,
-            base,
-            suited,
-            np.random.default_rng(baseline.seed),
-            parameters["measured_on"],
-        )
-        losses = runs.first(parameters["runs"])
+        losses = setting.runs().first(parameters["runs"])
     value, deviation = _mean_and_error(losses)
     difference, difference_deviation = _mean_and_error(losses - baseline.losses)
     return {
@@ -332,17 +331,10 @@ def _clustering_loss(
         "method": "simulated",
         "base_epsilon": base.epsilon,
         "base_delta": base.delta,
-        "kept": _kept_share(baseline.points, suited),
+        "kept": setting.design.kept_share(baseline.points.multiplicities),
         "difference": difference,
         "difference_deviation": difference_deviation,
     }
-
-
-def _kept_share(data: Column | Points, suited: Omission) -> float:
-    """Return the expected share of records that are kept."""
-    keep = suited.keep_probabilities(data)
-    weights = data.counts if isinstance(data, Column) else None
-    return float(np.average(keep, weights=weights))
 
 
 def _mean_and_error(values: FloatArray) -> tuple[float, float]:

@@ -25,12 +25,11 @@ from omit._numeric import FloatArray, IntArray, as_array
 from omit.data.column import Column
 from omit.exact.order import quantile_ranks
 from omit.guarantee import Guarantee
+from omit.laws.design import Design, FixedSize
 from omit.laws.intervals import Interval, bounded_interval
 from omit.laws.noise import Laplace
-from omit.mechanisms.base import NearZero, require_bounds
-from omit.mechanisms.quantiles import ProposeTestRelease
-from omit.omissions.base import Omission
-from omit.omissions.sampling import FixedSizeSampling
+from omit.mechanisms.base import per_cent, require_bounds
+from omit.mechanisms.propose_test_release import PreparedTest, ProposeTestRelease
 
 # Distances and places that are tried; any of them is valid.
 _DISTANCES = 40
@@ -52,36 +51,30 @@ class _Range(NamedTuple):
 
 
 def rare_failure_interval(
-    near: NearZero,
-    mechanism: ProposeTestRelease,
-    base: Guarantee,
-    omission: Omission,
-    factor: float,
-    drawn: FloatArray,
-    *,
-    beyond_statistic: bool = False,
+    prepared: PreparedTest, design: Design, drawn: FloatArray, *, beyond_statistic: bool = False
 ) -> Interval:
     """Return the mean of the errors of drawn samples, with an interval that holds.
 
     Parameters
     ----------
-    near : NearZero
-        The column, the bounds of what can be left of it, and the truth.
-    mechanism, base, omission
-        As for `expected_error`, with the guarantee of the mechanism itself.
-    factor : float
-        What makes errors of distances, or of their squares.
+    prepared : PreparedTest
+        Propose-test-release on its column.
+    design : Design
+        The law of the samples.
     drawn : array
         The error of each drawn sample, integrated over the noise.
     beyond_statistic : bool
         Whether these are errors less the squared distance of the sample's own quantile.
     """
+    mechanism, near = prepared.mechanism, prepared.near
     bounds = require_bounds(near.bounds, mechanism.name)
-    errors = _Errors(mechanism, bounds, base, near.truth, factor, beyond_statistic)
+    factor = 1.0 if mechanism.metric == "squared" else per_cent(prepared.truth)
+    errors = _Errors(mechanism, bounds, prepared.promise, near.truth, factor, beyond_statistic)
     everything = errors.within(bounds[0], bounds[1], 0.0)
     best = _Range(*everything, 0.0)
-    if isinstance(omission, FixedSizeSampling):
-        for found in _ranges(near.column, mechanism, bounds, base, omission.size, errors):
+    if isinstance(design, FixedSize):
+        ranges = _ranges(near.column, mechanism, bounds, prepared.promise, design.size, errors)
+        for found in ranges:
             if _open(found, everything, len(drawn)) < _open(best, everything, len(drawn)):
                 best = found
     inside = np.clip(drawn, best.lowest, best.highest)
@@ -113,7 +106,7 @@ class _Errors:
         self.scale = mechanism.noise_scale(bounds, base)
         self.failed = abs(0.5 * (bounds[0] + bounds[1]) - truth)
         self.truth, self.factor, self.beyond_statistic = truth, factor, beyond_statistic
-        self.squared = mechanism.measure == "squared"
+        self.squared = mechanism.metric == "squared"
 
     def within(self, low: float, high: float, passing: float) -> tuple[float, float]:
         """Return the smallest and the largest error with a quantile and a chance of at least so."""
