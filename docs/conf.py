@@ -3,8 +3,9 @@ from pathlib import Path
 from docutils.nodes import Text, literal_block
 
 import omit
+from omit.accuracy.expected import Question
 from omit.accuracy.figures import gain_figure, rate_figure
-from omit.accuracy.grids import gain_map, landscape
+from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, CurvesQuestion, error_grid, sampled_at
 from omit.papers.omitting_records.privacy_figure import privacy_figure
 
 project = "omit"
@@ -47,16 +48,14 @@ def _draw_figures(app):
     folder = Path(app.srcdir) / "_figures"
     folder.mkdir(exist_ok=True)
     privacy_figure().savefig(folder / "privacy.svg")
-    median = gain_map(
-        omit.read("lognormal"),
-        omit.mechanisms.SmoothQuantile(),
-        omit.Guarantee(1.0, 5e-5, "replace"),
-    )
+    target = omit.Guarantee(1.0, 5e-5, "replace")
+    question = Question(omit.read("lognormal"), omit.mechanisms.SmoothQuantile(), target, runs=300)
+    median = error_grid(question, sampled_at(question.data, GAIN_RATES), GAIN_EPSILONS)
     gain_figure(median).savefig(folder / "gains-lognormal.svg")
     ages, target = omit.read("adult", "age"), omit.Guarantee(1.0)
     for mechanism in (omit.NoisyMean(), omit.NoisyMode()):
-        errors = landscape(ages, mechanism, target, probabilities=())
-        rate_figure(errors).savefig(folder / f"rates-{mechanism.statistic}.svg")
+        curves = CurvesQuestion(Question(ages, mechanism, target), probabilities=()).answer()
+        rate_figure(curves).savefig(folder / f"rates-{mechanism.statistic}.svg")
 
 
 def setup(app):

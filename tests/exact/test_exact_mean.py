@@ -314,7 +314,7 @@ def test_values_of_many_thousands_do_not_overflow_the_series(angle: float) -> No
 
 def test_a_true_mean_of_zero_has_no_relative_error() -> None:
     column = Column.from_counts([-10, 10], [300, 300], bounds=(-20, 20))
-    with pytest.raises(InvalidInput, match="true mean is 0"):
+    with pytest.raises(InvalidInput, match="truth is 0"):
         expected_error(column, NoisyMean(), Guarantee(1.0))
     error = expected_error(column, NoisyMean(), Guarantee(1.0), truth=2.0)
     assert error.value > 0

@@ -1,11 +1,9 @@
-"""One column of a table, reduced to what a mean or a mode needs: distinct values with counts.
+"""One column of a table, reduced to what its statistics need: distinct values with counts.
 
 What is public here: the bounds or categories, if they were declared and not taken from the data.
-What is not: everything else, the number of records included.
-
-Every value a record can have: what a mode is chosen from.
-
-Choosing among the values that occur would give away who is in the data.
+What is not: everything else, the number of records included. A mode is chosen from the domain,
+every value that a record can have: choosing among the values that occur would give away who is in
+the data.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 All under the replace relation: the number of records is public and stays. What is public of a
 sensitivity: the global one, which follows from the declared bounds. The local and the smooth
 sensitivity are computed from the data; noise in proportion to the local one is not private, and
-noise in proportion to the smooth one is (see `smooth_noise`).
+noise in proportion to the smooth one is (below).
 
 - *global*: over all databases of this size within the bounds;
 - *local*: from the data at hand to its neighbours;
@@ -11,12 +11,11 @@ noise in proportion to the smooth one is (see `smooth_noise`).
 - *smooth*: the largest local sensitivity at any distance `m`, discounted by `e^(-beta m)`. It is
   at least the local one, and neighbours' differ by a factor of at most `e^beta`.
 
-Which guarantee noise in proportion to a smooth sensitivity gives.
-
-`f` is a statistic, `S` a `beta`-smooth bound of its local sensitivity: for neighbours `D`, `D'`,
-`|f(D) - f(D')| <= min(S(D), S(D'))` and `|ln S(D) - ln S(D')| <= beta`. Published is
-`f(D) + S(D)/alpha Z`, with `Z` of a fixed distribution. Between neighbours that distribution is
-moved by at most `alpha` times its scale and stretched by at most `e^beta`.
+*Noise in proportion to a smooth sensitivity.* `f` is a statistic, `S` a `beta`-smooth bound of its
+local sensitivity: for neighbours `D`, `D'`, `|f(D) - f(D')| <= min(S(D), S(D'))` and
+`|ln S(D) - ln S(D')| <= beta`. Published is `f(D) + S(D)/alpha Z`, with `Z` of a fixed
+distribution. Between neighbours that distribution is moved by at most `alpha` times its scale and
+stretched by at most `e^beta`.
 
 *Laplace.* For `Z` of density `e^-|z| / 2`, and both `alpha` and `beta + alpha e^-beta` at most
 epsilon, the release is (epsilon, delta)-DP with, and for the worst such pair not below,
