@@ -405,7 +405,9 @@ def equal_shares(source: Source, mechanism: Mechanism, bound: str) -> tuple[int,
                 continue
             if m == M:
                 continue
-            share = float(inclusion(suppression, data) @ data.counts) / data.size
+            share = (
+                float(inclusion(suppression, data, mechanism.distance) @ data.counts) / data.size
+            )
             gain = sampled(source, mechanism, epsilon, share).value - suppressed.value
             worse, cells, best = worse + (gain < 0), cells + 1, max(best, gain)
     return worse, cells, best
