@@ -16,6 +16,15 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave campaigns out unless they are asked for, whatever else is selected."""
+    if "campaign" in (config.option.markexpr or ""):
+        return
+    campaigns = [item for item in items if item.get_closest_marker("campaign")]
+    items[:] = [item for item in items if item not in campaigns]
+    config.hook.pytest_deselected(items=campaigns)
+
+
 class Run(NamedTuple):
     code: int
     out: str

@@ -310,7 +310,7 @@ def test_a_frame_has_one_row_for_each_omission() -> None:
 def test_the_summary_holds_table_verdict_and_warning() -> None:
     result = compare(ages, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5))
     lines = result.summary().splitlines()
-    assert lines[0] == "noisy mean, Laplace noise of age, (1, 0)-DP under add-remove"
+    assert lines[0] == "noisy mean, Laplace noise of age, relative error"
     assert lines[2].startswith("no omission")
     assert lines[3].startswith("Poisson sampling at rate 0.5")
     assert lines[3].endswith("worse")

@@ -24,7 +24,7 @@ def people(tmp_path: Path) -> Path:
 
 def answer(run: Run) -> dict[str, Any]:
     assert run.code == 0, run.err
-    return json.loads(run.out)  # type: ignore[no-any-return]
+    return run.result  # type: ignore[no-any-return]
 
 
 def test_the_bare_command_compares_mean_and_mode_of_the_bundled_ages(omit_command: Omit) -> None:
@@ -70,10 +70,10 @@ def test_text_columns_work_for_the_mode(omit_command: Omit, people: Path) -> Non
 
 def test_all_mechanisms_are_grouped_and_gaussian_noise_needs_delta(omit_command: Omit) -> None:
     words = "compare adult --statistic mode --mechanism all --omit poisson:0.5 --json"
-    without = answer(omit_command(words))["rows"]
-    assert len({row["mechanism"] for row in without}) == 3
-    with_delta = answer(omit_command(f"{words} --delta 1e-9"))["rows"]
-    assert len({row["mechanism"] for row in with_delta}) == 4
+    for asked, mechanisms in ((words, 3), (f"{words} --delta 1e-9", 4)):
+        answers = answer(omit_command(asked))["answers"]
+        rows = [row for comparison in answers for row in comparison["rows"]]
+        assert len({row["mechanism"] for row in rows}) == len(answers) == mechanisms
     run = omit_command("compare adult --mechanism gaussian --statistic mean --no-report")
     assert run.code == 2
     assert "delta > 0" in run.err
@@ -203,7 +203,7 @@ def test_bounds_that_are_one_point_have_no_error(omit_command: Omit) -> None:
     words = "compare adult --column age --bounds 30 30 --statistic mean --omit poisson:0.5 --json"
     run = omit_command(words)
     assert (run.code, run.err) == (0, "")
-    assert [row["error"] for row in json.loads(run.out)["rows"]] == [0, 0]
+    assert [row["error"] for row in run.result["rows"]] == [0, 0]
 
 
 @pytest.mark.parametrize("statistic", ["mean", "mode", "median", "quantile:0.9"])
@@ -252,7 +252,7 @@ def test_a_clustering_as_json_holds_numbers_or_null(
         "--json"
     )
     assert run.code == 0, run.err
-    content = json.loads(run.out, parse_constant=lambda name: pytest.fail(name))
+    content = json.loads(run.out, parse_constant=lambda name: pytest.fail(name))["result"]
     assert content["data"] == "kmedian-synthetic"
     assert len(content["rows"]) == 2
 

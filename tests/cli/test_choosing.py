@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -29,7 +28,7 @@ def test_every_statistic_is_known_to_every_command(
     words = f"{command} kmedian-synthetic --statistic {statistic} {options} --runs 2 --json"
     run = omit_command(words)
     assert run.code == 0, run
-    answer = json.loads(run.out)
+    answer = run.result
     assert answer.get("target", answer)["neighbours"] == relation
 
 
@@ -42,7 +41,7 @@ def test_runs_can_be_as_many_as_in_the_paper(omit_command: Omit, statistic: str,
         f"compare kmedian-synthetic --statistic {statistic} {relation} --runs paper --json"
     )
     assert run.code == 0, run
-    assert json.loads(run.out)["rows"][1]["runs"] == runs
+    assert run.result["rows"][1]["runs"] == runs
 
 
 @pytest.mark.parametrize("command", ["compare", "best", "solve --error 1"])

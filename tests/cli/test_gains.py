@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,15 +14,9 @@ from tests.conftest import Run
 Omit = Callable[[str], Run]
 
 
-def answer_of(run: Run) -> dict[str, Any]:
-    """Return the result that a command printed for programs."""
-    result: dict[str, Any] = json.loads(run.out)["result"]
-    return result
-
-
 def test_the_median_is_compared_under_replace_by_default(omit_command: Omit) -> None:
     words = "compare beta --statistic median --epsilon 0.5 --delta 5e-5 --runs 50 --json"
-    answer = answer_of(omit_command(words))
+    answer = omit_command(words).result
     assert answer["target"]["neighbours"] == "replace"
     assert all("smooth sensitivity" in row["mechanism"] for row in answer["rows"])
     assert {row["metric"] for row in answer["rows"]} == {"mean squared error"}
@@ -35,7 +28,7 @@ def test_all_mechanisms_of_a_median_are_those_that_delta_allows(omit_command: Om
     words = "compare beta --statistic median --epsilon 1 --runs 20 --mechanism all --json"
 
     def mechanisms(more: str) -> set[str]:
-        answers = answer_of(omit_command(f"{words} {more}"))["answers"]
+        answers = omit_command(f"{words} {more}").result["answers"]
         return {row["mechanism"] for each in answers for row in each["rows"]}
 
     assert len(mechanisms("")) == 3
@@ -70,14 +63,14 @@ def test_what_is_not_private_never_gets_the_verdict_of_a_guarantee(
     assert "NO release below is private" in page
     assert "has the guarantee" not in page
     assert "has the same guarantee" not in page
-    answer = answer_of(omit_command(f"{words} --json"))
+    answer = omit_command(f"{words} --json").result
     assert answer["mechanism_has_guarantee"] is False
     assert not any(row["mechanism_has_guarantee"] for row in answer["rows"])
     for epsilon in (0.1, 5.0):
-        found = answer_of(omit_command(f"best {setting} --epsilon {epsilon} --json"))
+        found = omit_command(f"best {setting} --epsilon {epsilon} --json").result
         assert "ith noise as if for" in found["verdict"]
         assert "NOT private" in found["verdict"]
-    solved = answer_of(omit_command(f"solve {setting} --error 100 --json"))
+    solved = omit_command(f"solve {setting} --error 100 --json").result
     assert solved["mechanism_has_guarantee"] is False
 
 
@@ -95,11 +88,11 @@ def test_the_map_of_gains_says_what_is_not_private(omit_command: Omit, tmp_path:
 
 def test_the_error_of_a_mean_can_be_squared_or_relative(omit_command: Omit) -> None:
     words = "compare adult --column age --statistic mean --omit fixed-size:1001 --json --metric "
-    squared = answer_of(omit_command(f"{words} mse"))
+    squared = omit_command(f"{words} mse").result
     assert squared["target"]["neighbours"] == "replace"
     assert [row["method"] for row in squared["rows"]] == ["exact", "exact"]
     # Under replace the size is public, and the same mean is judged; else its count is noisy.
-    relative = answer_of(omit_command(f"{words} relative --neighbours replace --runs 50"))
+    relative = omit_command(f"{words} relative --neighbours replace --runs 50").result
     assert relative["rows"][0]["metric"] == "relative error"
     assert relative["rows"][0]["mechanism"] == squared["rows"][0]["mechanism"]
     assert "not kept independently" in relative["rows"][1]["reason"]
@@ -109,8 +102,8 @@ def test_a_relative_error_of_a_mean_of_known_size_is_that_of_its_laplace_noise(
     omit_command: Omit,
 ) -> None:
     words = "solve adult --column age --error 1 --json --metric relative"
-    assert answer_of(omit_command(words))["mechanism"] == "noisy mean, Laplace noise"
-    answer = answer_of(omit_command(f"{words} --neighbours replace"))
+    assert omit_command(words).result["mechanism"] == "noisy mean, Laplace noise"
+    answer = omit_command(f"{words} --neighbours replace").result
     assert answer["mechanism"] == "noisy mean, Laplace noise, as published"
     # Noise of scale R/(n epsilon) is expected to be that far off: 1 % of the mean.
     ages = read("adult", "age")
@@ -126,13 +119,13 @@ def test_samples_of_medians_average_two_records_by_default_where_all_records_do(
         run = omit_command(
             f"compare {data} --bounds 0 200 --statistic median --mechanism global-laplace --json"
         )
-        rows = answer_of(run)["rows"][1:]
+        rows = run.result["rows"][1:]
         assert [int(row["omission"].split()[1]) for row in rows] == list(sizes)
 
 
 def test_the_best_size_and_what_cannot_be_told_apart_from_it(omit_command: Omit) -> None:
     words = "best lognormal --statistic median --epsilon 0.1 --delta 5e-5 --runs 200 --json"
-    answer = answer_of(omit_command(words))
+    answer = omit_command(words).result
     assert answer["best"].startswith("sampling ")
     assert "cannot be told apart" in answer["verdict"]
     run = omit_command(
@@ -143,7 +136,7 @@ def test_the_best_size_and_what_cannot_be_told_apart_from_it(omit_command: Omit)
 
 def test_an_epsilon_for_a_wanted_squared_error(omit_command: Omit) -> None:
     words = "solve lognormal --statistic median --mechanism exponential --error 1 --json"
-    answer = answer_of(omit_command(words))
+    answer = omit_command(words).result
     assert answer["neighbours"] == "replace"
     assert answer["error"] == pytest.approx(1.0, rel=1e-6)
 
@@ -164,7 +157,7 @@ def test_known_members_of_a_secret_sample_have_the_guarantee_of_all_their_record
         "compare beta --statistic median --epsilon 1 --mechanism exponential --runs 20 --json "
         "--sampled-from 1000000 --rows-per-person 3 --omit fixed-size:5001"
     )
-    answer = answer_of(run)
+    answer = run.result
     # Three exchanges of a mechanism with this epsilon, one after the other.
     whole = 3 * answer["rows"][0]["base_epsilon"]
     (known,) = (note for note in answer["notes"] if "known to be among" in note)
@@ -184,7 +177,7 @@ def test_where_a_secret_sample_needs_no_noise_nothing_protects_those_in_it(
     assert shown.count("no noise") >= 2
     assert "1000000" not in shown
     for command in ("compare", "best"):
-        answer = answer_of(omit_command(f"{command} {setting} --json"))
+        answer = omit_command(f"{command} {setting} --json").result
         assert all(row["no_noise"] for row in answer["rows"])
         assert all(row["base_epsilon"] is None for row in answer["rows"])
         assert "1000000" not in json.dumps(answer)
@@ -279,7 +272,7 @@ def test_no_small_data_break_a_median(omit_command: Omit, tmp_path: Path) -> Non
             "--mechanism all --runs 20 --json"
         )
         assert run.code == 0, run
-        rows = [row for each in answer_of(run)["answers"] for row in each["rows"]]
+        rows = [row for each in run.result["answers"] for row in each["rows"]]
         assert all(row["error"] is not None for row in rows)
         listed = [(row["mechanism"], row["omission"]) for row in rows]
         assert len(listed) == len(set(listed)), "no sample is listed twice"

@@ -235,7 +235,7 @@ def test_disclose_never_promises_more_than_its_numbers(people: Path) -> None:
             f"--delta {_random(draw, 1e-9, 0.1)} --no-report"
         )
         assert both is not None
-        text, content = both[0], both[1]["result"]
+        text, content = both
         for row in content["rows"]:
             line = next(
                 line for line in text.splitlines() if line.strip().startswith(row["protection"])
@@ -256,7 +256,7 @@ def test_verify_finds_at_most_what_it_says() -> None:
     text, content = both
     shown = [float(each) for each in re.findall(r"(?:over the claim|below it) +(\S+)", text)]
     found = [
-        content["result"][part][side]
+        content[part][side]
         for part in ("removing", "adding", "superfluous")
         for side in ("above", "below")
     ]

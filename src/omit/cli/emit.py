@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from omit.study.run import Progress as StudyProgress
 
 # How an answer is shown, not what is asked.
-_PRESENTATION = frozenset({"json", "no_figure", "no_report", "output", "report", "where"})
+_PRESENTATION = frozenset({"json", "no_figure", "no_report", "output", "report", "store", "where"})
 _IN_LETTERS = {
     "ε": "epsilon",
     "δ": "delta",
@@ -69,7 +69,9 @@ def emit(context: typer.Context, *results: Result, json: bool) -> None:
             console.print(result.verdict, style="bold", soft_wrap=True)
     notes = [note for result in results for note in result.notes]
     cautions = [result.caution for result in results if result.caution]
-    for note in dict.fromkeys([*notes, *cautions]):
+    if len(results) > 1:  # what holds for all of them is said once
+        notes, cautions = list(dict.fromkeys(notes)), list(dict.fromkeys(cautions))
+    for note in (*notes, *cautions):
         console.print(note, soft_wrap=True)
 
 

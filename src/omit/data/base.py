@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from omit.data.distances import DistanceTotals
 
 
+DISTANCES = ("absolute", "discrete", "euclidean", "manhattan")
+
+
 class Data(Protocol):
     """Confidential data, as omissions, mechanisms and questions of accuracy need them.
 

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, expm1_ratio, log_mix, raised
 from omit._text import promised, rounded_up
-from omit.data.base import Data
+from omit.data.base import DISTANCES, Data
 from omit.errors import InvalidInput, OmitError, Refused, Unattainable, WrongNeighbours
 from omit.guarantee import (
     ADD_REMOVE,
@@ -75,6 +75,7 @@ def checked_design(omission: Omission, data: Data, distance: str) -> Design:
         raise InvalidInput(
             f"Expected a Column or Points, as omit.read makes them, got {_validate.shown(data)}."
         )
+    _validate.one_of("distance", distance, DISTANCES)
     try:
         design = omission.design(data, distance)
     except (AttributeError, TypeError, ValueError, LookupError) as error:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array, not_below
-from omit.data.base import Data
+from omit.data.base import DISTANCES, Data
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, guarantee_if_any
 from omit.laws.design import Design, Independent
@@ -30,7 +30,6 @@ from omit.omissions.outlier_bounds import (
 )
 from omit.omissions.pairs import IndependentPair
 
-DISTANCES = ("absolute", "discrete", "euclidean", "manhattan")
 # Half a unit in the last digit of a probability.
 _ROUNDING = 2.0**-54
 

@@ -188,7 +188,7 @@ def read_subset_pair(file: Path) -> SubsetPair:
         raise InvalidInput(f"Expected {file} to have no number of thousands of digits.") from error
     try:
         return SubsetPair.from_distributions(
-            database=content["database"],
+            database=tuple(content["database"]),
             record=content["record"],
             without=_read_distribution(content["without"]),
             with_record=_read_distribution(content["with_record"]),
