@@ -20,7 +20,7 @@ result.plot()
 omit.best(ages, omit.NoisyMean(), omit.Guarantee(1.0), [omit.PoissonSampling(0.5)])
 ---
 table = omit.disclosure.tabulate("adult", ["sex", "income"])
-omit.disclosure.assess(table)
+omit.disclosure.assess(table, 1.0)
 ---
 omit.statistical.property_curve(1000, 0.3, [0.0, 0.05, 0.1])
 ---

@@ -16,7 +16,7 @@ bound as it stands. Rounding single probabilities has no safe side; what it can 
 `OutlierScoreSuppression.rounding_cost`.
 
 All distances have values in [0, 1]. Those of single numbers are divided by the width of the
-declared bounds. For records of `d` numbers, with each column scaled to [-1, 1] by its bounds:
+declared bounds. For records of `d` numbers, with each column scaled to [-1, 1] by its bounds::
 
     euclidean   |x - y| / (2 sqrt(d))
     manhattan   the mean over the columns of |x_c - y_c| / 2
