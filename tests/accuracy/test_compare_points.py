@@ -39,6 +39,8 @@ from omit.mechanisms.kmedian import PrivateKMedian
 from omit.omissions.sampling import NoOmission
 from tests.parts import clustering_losses, solved
 
+pytestmark = pytest.mark.slow
+
 
 def _clusters(size: int = 600, spread: float = 0.08, seed: int = 3) -> Points:
     rng = np.random.default_rng(seed)

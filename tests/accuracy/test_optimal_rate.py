@@ -23,6 +23,8 @@ from omit.accuracy.grids import error_grid, odd_sizes, sampled_at
 from omit.accuracy.sampled_from import promise_on_sample
 from omit.mechanisms import ExponentialQuantile, GlobalQuantile, SmoothQuantile
 
+pytestmark = pytest.mark.slow
+
 DELTA = 1 / 20_002
 
 

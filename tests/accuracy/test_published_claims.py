@@ -37,6 +37,8 @@ from omit import (
 from omit.mechanisms.mode import KINDS
 from tests.parts import inclusion
 
+pytestmark = pytest.mark.slow
+
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 # 14 of the 99 rates, dense where curves bend.
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)

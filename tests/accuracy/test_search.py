@@ -29,6 +29,8 @@ from omit.exact.error import ExpectedError
 from tests.accuracy.own_classes import Dial, SetCounts
 from tests.parts import solved
 
+pytestmark = pytest.mark.slow
+
 ages = Column.from_counts([20, 30, 40, 60], [400, 800, 400, 400], bounds=(0, 100), name="age")
 # 95 % of the population's 40 and 60, and 5 % of contamination at 900; the true mean is 50.
 contaminated = Column.from_counts([40, 60, 900], [950, 950, 100], bounds=(0, 1000), name="income")

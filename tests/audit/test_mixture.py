@@ -9,6 +9,8 @@ from omit.audit import bounds as mixture
 from omit.audit.bounds import checks, run
 from omit.omissions import mixture_epsilon
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("index", range(6))
 def test_every_claim_holds_on_random_cases(index: int) -> None:

@@ -12,6 +12,8 @@ from tests.cli.fuzz.invocations import Files, Invocation, commands, invocations
 from tests.cli.fuzz.judge import Ending, Runner, Tally, complaints
 from tests.cli.fuzz.server import ESCAPED, KILLED
 
+pytestmark = pytest.mark.slow
+
 # The campaign takes most of an hour; OMIT_FUZZ=first:count is a piece of it.
 FIRST, COUNT = (int(part) for part in os.environ.get("OMIT_FUZZ", "0:5000").split(":"))
 

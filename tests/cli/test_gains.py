@@ -11,6 +11,8 @@ import pytest
 from omit import read
 from tests.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 Omit = Callable[[str], Run]
 
 

@@ -11,6 +11,8 @@ import pytest
 from omit.papers import reproduce
 from tests.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def few_rates(monkeypatch: pytest.MonkeyPatch) -> None:

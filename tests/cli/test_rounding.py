@@ -18,6 +18,8 @@ import pytest
 
 from omit.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 PAIR = re.compile(r"\(([0-9.e+-]+), ([0-9.e+-]+)\)-DP")
 NUMBER = r"([0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
 

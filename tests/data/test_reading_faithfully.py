@@ -21,6 +21,8 @@ from omit.data.reading import read, read_points
 from omit.disclosure.tabulation import tabulate
 from tests.data.tables import DATABASE, refusal, write
 
+pytestmark = pytest.mark.slow
+
 BIG = 2**53
 MARK = b"\xef\xbb\xbf"
 

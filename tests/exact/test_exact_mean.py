@@ -33,6 +33,8 @@ from omit.omissions.base import Omission
 from tests.accuracy.enumeration import MeanByEnumeration
 from tests.parts import base_guarantee, drawn_answers, inclusion, simulated_errors
 
+pytestmark = pytest.mark.slow
+
 Symmetric = Literal["laplace", "gaussian"]
 each_noise = pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 

@@ -33,6 +33,8 @@ from omit.mechanisms.mode import KINDS, Kind
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import wrong_mode
 
+pytestmark = pytest.mark.slow
+
 each_noise = pytest.mark.parametrize("noise", KINDS)
 
 

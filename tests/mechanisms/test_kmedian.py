@@ -16,6 +16,8 @@ from omit import Guarantee, InvalidInput
 from omit.data.points import Points
 from omit.mechanisms.kmedian import Final, PreparedMedian, PrivateKMedian
 
+pytestmark = pytest.mark.slow
+
 Centres = frozenset[int]
 
 

@@ -21,6 +21,8 @@ from omit.mechanisms.kmedian import (
     swap_costs,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class State:
     """Random records and candidates, with the centres among them."""

@@ -13,6 +13,8 @@ from omit import Guarantee, InvalidInput, OutlierScoreSuppression, Statement, Un
 from omit.audit.bounds import small_universes
 from omit.omissions.outlier_score import outlier_score_pair, outlier_scores
 
+pytestmark = pytest.mark.slow
+
 target = Guarantee(1.0)
 
 

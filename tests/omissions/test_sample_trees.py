@@ -34,6 +34,8 @@ from omit import (
 from omit.omissions import Charge
 from omit.omissions.sample import Part, Scope
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def forty_digits() -> Iterator[None]:

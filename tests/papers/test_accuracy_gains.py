@@ -44,6 +44,8 @@ from omit.papers.accuracy_gains.claims import (
     variance_decides,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def results() -> Reproduction:

@@ -24,6 +24,8 @@ from omit.papers.omitting_records.cells import (
 from omit.papers.omitting_records.claims import CLAIMS, judged, judged_cells, of_figure, survival
 from omit.study.run import run_study
 
+pytestmark = pytest.mark.slow
+
 PAPER = paper("omitting-records")
 
 

@@ -23,6 +23,8 @@ from omit.papers.omitting_records.theorem_5_4 import (
 )
 from omit.papers.omitting_records.theorem_5_4_search import largest_when_adding
 
+pytestmark = pytest.mark.slow
+
 SOME_EPSILONS = (0.0, 0.01, 0.25, 1.0, 2.0, 5.0, 20.0, 100.0)
 ROUNDING = 1e-11
 

@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from omit.errors import InvalidInput
 from omit.report.files import save_figure, unfinished_in, write_whole
 
+pytestmark = pytest.mark.slow
+
 WRITER = """
 import sys, time
 from pathlib import Path

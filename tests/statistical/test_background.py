@@ -17,6 +17,8 @@ from omit.statistical.background import (
 from omit.statistical.properties import property_curve
 from tests.statistical.enumeration import Law, coin, mean_over_templates, uniform
 
+pytestmark = pytest.mark.slow
+
 EPSILONS = (0.0, 0.1, 0.8)
 
 

@@ -29,6 +29,8 @@ from tests.statistical.enumeration import (
     worst,
 )
 
+pytestmark = pytest.mark.slow
+
 EPSILONS = (0.0, 0.1, 0.8)
 
 

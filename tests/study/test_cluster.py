@@ -28,6 +28,8 @@ from tests.study.computations import deadly, matrix_mean, threads
 from tests.study.test_run import RUN
 from tests.study.test_store import with_this_path
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed")
 
 QUIET: dict[str, Any] = {

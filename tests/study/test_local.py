@@ -17,6 +17,8 @@ from omit.study.store import read_store
 from omit.study.workers import OneProcess
 from tests.study.computations import deadly, matrix_mean, threads
 
+pytestmark = pytest.mark.slow
+
 
 def test_results_in_processes_are_those_in_this_process_bit_for_bit(tmp_path: Path) -> None:
     cells = (*matrix_mean.grid(data=["a", "b", "c"], scale=[1, 0.1, 7]), threads.cell())

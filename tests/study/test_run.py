@@ -31,6 +31,8 @@ from tests.study.computations import (
 )
 from tests.study.test_store import with_this_path
 
+pytestmark = pytest.mark.slow
+
 STUDY = matrix_mean.grid(data=["a", "b"], scale=range(20), pause=0.02)
 
 

@@ -357,6 +357,7 @@ def solve(
     method: Method = "auto",
     truth: Any = None,
     runs: int = DEFAULT_RUNS,
+    advance: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Return the strongest guarantee whose expected error is at most `wanted`.
 
@@ -370,6 +371,8 @@ def solve(
         How records are left out; by default none are.
     delta, neighbours
         Of the guarantee, whose epsilon is looked for.
+    advance : callable
+        Called before every error that is computed.
 
     Raises
     ------
@@ -406,6 +409,7 @@ def solve(
 
     @cache
     def error_at(log_epsilon: float) -> ExpectedError:
+        advance()
         return question.at(math.exp(log_epsilon)).error(omission)
 
     @cache

@@ -157,19 +157,22 @@ def solve(
     from omit.omissions.names import parse_omission
 
     data = chosen.data
-    answers = [
-        find_epsilon(
-            data,
-            each,
-            error,
-            parse_omission(omit, data.size),
-            delta=chosen.delta,
-            neighbours=chosen.neighbours,
-            truth=known_truth(truth, each.statistic, data),
-            runs=_runs(runs, each),
-        )
-        for each in chosen.mechanisms
-    ]
+    answers = []
+    for each in chosen.mechanisms:
+        with progress_bar(str(each), None, not json) as advance:
+            answers.append(
+                find_epsilon(
+                    data,
+                    each,
+                    error,
+                    parse_omission(omit, data.size),
+                    delta=chosen.delta,
+                    neighbours=chosen.neighbours,
+                    truth=known_truth(truth, each.statistic, data),
+                    runs=_runs(runs, each),
+                    advance=advance,
+                )
+            )
     emit(ctx, *answers, json=json)
 
 

@@ -120,7 +120,7 @@ OFTEN = frozenset(
 # What seldom goes with the rest.
 RARELY = frozenset({"table", "categories", "truth", "distribution"})
 # Minutes and more by design: they may be stopped after some seconds, and have to say so.
-SLOW = {"reproduce": 1.5, "verify": 1.5, "best": 15.0}
+SLOW = {"reproduce": 1.5, "verify": 1.5, "best": 15.0, "solve": 15.0}
 
 
 @dataclass(frozen=True)
