@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -136,11 +137,11 @@ class QuantileMechanism(Mechanism):
         self.require_relation(promise)
         return self.calibrated(promise, data, target, near)
 
+    @abstractmethod
     def calibrated(
         self, guarantee: Guarantee, column: Column, truth: float, near: NearZero
     ) -> PreparedMoments:
         """Return the quantile of the column with the noise that gives the guarantee."""
-        raise NotImplementedError
 
     def _checked(self) -> None:
         object.__setattr__(self, "quantile", checked_share(self.quantile))
@@ -172,9 +173,9 @@ class SameNoiseQuantile(PreparedAdditive, PreparedQuantile):
 
     mechanism: QuantileMechanism
 
+    @abstractmethod
     def scale(self, size: int) -> float:
         """Return the scale of the noise for this many records."""
-        raise NotImplementedError
 
     def centers_and_scales(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """Return the quantile of each row and the same scale for all rows of one size."""
