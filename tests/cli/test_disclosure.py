@@ -196,3 +196,13 @@ def test_the_paper_is_reproduced_with_verdicts(omit_command: Omit, tmp_path: Pat
     (tmp_path / "file").write_text("")
     refused = omit_command(f"reproduce disclosure-control --output {tmp_path / 'file'}")
     assert (refused.code, "not a folder" in refused.err) == (2, True)
+
+
+def test_a_report_that_is_both_wanted_and_not_is_refused(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    for question in (QUESTION, "compare adult --column age"):
+        run = omit_command(f"{question} --report {tmp_path / 'page.html'} --no-report")
+        assert run.code == 2
+        assert run.err == "Error: Expected --report or --no-report, not both.\n"
+        assert not list(tmp_path.iterdir())

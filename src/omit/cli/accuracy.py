@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omit.cli.choosing import Chosen
-from omit.cli.emit import emit, progress_bar
+from omit.cli.emit import emit, progress_bar, report_file
 from omit.cli.options import PUBLISHED_RUNS, Json, RowsPerPerson, runs_asked_for
-from omit.report.files import require_writable
 
 if TYPE_CHECKING:
     from omit.data.base import Data
@@ -78,9 +77,7 @@ def compare(
     from omit.omissions.names import parse_omission
 
     data, target = chosen.data, chosen.target(epsilon)
-    file = report or (None if json or no_report else Path("omit-report.html"))
-    if file is not None:
-        require_writable(file)
+    file = report_file(report, no_report, None if json else Path("omit-report.html"))
     if omit is None:
         omissions = usual_omissions(chosen.neighbours, data.size)
     else:

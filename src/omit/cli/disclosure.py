@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from omit.cli.emit import emit, progress_bar
+from omit.cli.emit import emit, progress_bar, report_file
 from omit.cli.options import Json, Source, TableName
-from omit.report.files import require_writable
 
 
 class Missing(StrEnum):
@@ -116,9 +115,7 @@ def disclose(
     from omit.disclosure.tabulation import parse_domains, tabulate
     from omit.disclosure.tasks import parse_groups
 
-    file = report or (None if json or no_report else Path("omit-disclosure.html"))
-    if file is not None:
-        require_writable(file)
+    file = report_file(report, no_report, None if json else Path("omit-disclosure.html"))
     counted = tabulate(
         source,
         _names(attributes),

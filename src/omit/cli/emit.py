@@ -45,6 +45,19 @@ _IN_LETTERS = {
 _LONGEST_WORD = 300
 
 
+def report_file(report: Path | None, no_report: bool, default: Path | None) -> Path | None:
+    """Return where the report of a command goes, if it writes one."""
+    from omit.errors import InvalidInput
+    from omit.report.files import require_writable
+
+    if report is not None and no_report:
+        raise InvalidInput("Expected --report or --no-report, not both.")
+    file = None if no_report else report or default
+    if file is not None:
+        require_writable(file)
+    return file
+
+
 def emit(context: typer.Context, *results: Result, json: bool) -> None:
     """Print results: tables, verdicts and notes, or the envelope that all commands share."""
     if json:

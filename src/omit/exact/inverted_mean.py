@@ -64,7 +64,7 @@ _CERTAIN = 1e-15
 _FAR_PANEL = 8.0
 # Tilts to try in the tails, in units of the noise; every one gives a bound.
 _TILTS = np.geomspace(1e-2, 1e3, 16)
-_MOST_TERMS = 40_000_000
+MOST_TERMS = 40_000_000
 _MOST_COSINES = 40_000_000
 # Up to which frequency all values are looked at, and how many of them beyond.
 _FIRST = 300
@@ -82,8 +82,10 @@ class InvertedMean:
     above: Callable[[float], float]
 
 
-def inverted_mean(setting: MeanSetting, tolerance: float) -> InvertedMean:
-    """Return the expected error by inversion.
+def inverted_mean(
+    setting: MeanSetting, tolerance: float, most_terms: int = MOST_TERMS
+) -> InvertedMean:
+    """Return the expected error by inversion, of this many terms at most.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def inverted_mean(setting: MeanSetting, tolerance: float) -> InvertedMean:
     """
     if setting.quotient.total.scale == 0:
         raise NoExactMean("there is no noise to smooth the sum")
-    inversion = _Inversion(setting, tolerance)
+    inversion = _Inversion(setting, tolerance, most_terms)
     lower, upper = inversion.window
     truth = setting.truth
     far = inversion.far_tails
@@ -124,6 +126,7 @@ class _Series:
 class _Inversion:
     setting: MeanSetting
     tolerance: float
+    most_terms: int
 
     @property
     def total(self) -> LogConcaveNoise:
@@ -398,7 +401,7 @@ class _Inversion:
         by_value = 1.0
         if last * self._widest > LARGEST_SERIES_ANGLE:
             by_value = min(self._power_sums, len(setting.values) / 2)
-        if nodes * len(needed) * by_value > _MOST_TERMS:
+        if nodes * len(needed) * by_value > self.most_terms:
             raise NoExactMean("the integral would take too long")
         return _Series(frequencies[needed], weights[needed], missed + faint + beyond)
 

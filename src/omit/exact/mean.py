@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
-from omit.exact.inverted_mean import inverted_mean
+from omit.exact.inverted_mean import MOST_TERMS, inverted_mean
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.noisy_quotient import NoisyQuotient
@@ -30,6 +30,8 @@ _COARSEST = 1e-6
 _FEW = 3_000
 _MOST = {"none": 1_000_000, "laplace": 1_000_000, "gaussian": 150_000}
 _MOST_QUICKLY = {"none": 20_000, "laplace": 20_000, "gaussian": 3_000}
+# How many terms an inversion may then have at most, for the same reason.
+_MOST_TERMS_QUICKLY = 2_000_000
 # To how many outcomes a law is merged before quantiles are read off it.
 _CELLS = 40_000
 # What rounding does to the expected distance of one outcome, relative to the size of its terms.
@@ -80,8 +82,7 @@ def mean_error(
     quantiles : bool
         Whether to find the quantiles too.
     quick : bool
-        Whether there is none where listing outcomes would take longer than a few hundredths of a
-        second.
+        Whether there is none where it would take longer than a few hundredths of a second.
 
     Raises
     ------
@@ -119,9 +120,10 @@ def _expected(
     outlier = _outlier(setting) if most_outliers else None
     if outlier is not None:
         return _by_cases(setting, outlier, tolerance, quick, most_outliers - 1)
+    most_terms = _MOST_TERMS_QUICKLY if quick else MOST_TERMS
     while True:
         try:
-            found = inverted_mean(setting, tolerance)
+            found = inverted_mean(setting, tolerance, most_terms)
             return found.expected, found.precision, found.above
         except NoExactMean as error:
             reason = str(error)
