@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from omit._numeric import FloatArray
 from omit.errors import InvalidInput
-from omit.omissions.outlier_bounds import published_terms
+from omit.omissions.outlier_score import published_terms
 from omit.papers.omitting_records.theorem_5_4 import (
     EPSILONS,
     Verification,

@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import Bounds, differential_evolution
 
 from omit._numeric import FloatArray
-from omit.omissions.outlier_bounds import published_terms
+from omit.omissions.outlier_score import published_terms
 from omit.papers.omitting_records.theorem_5_4_search import (
     largest_when_adding,
     largest_when_removing,

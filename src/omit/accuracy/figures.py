@@ -10,7 +10,7 @@ from omit._numeric import FloatArray, error_ratios
 from omit._text import promised, short_ratio
 from omit.accuracy.comparison import Comparison
 from omit.accuracy.grids import Curves, ErrorGrid
-from omit.omissions.outlier_bounds import mixture_epsilon
+from omit.omissions.outlier_score import mixture_epsilon
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

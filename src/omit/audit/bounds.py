@@ -16,8 +16,11 @@ import numpy as np
 
 from omit._numeric import FloatArray, as_array, expm1_ratio
 from omit._text import rounded_up
-from omit.omissions.outlier_bounds import mixture_epsilon
-from omit.omissions.outlier_score import OutlierScoreSuppression, outlier_score_pair
+from omit.omissions.outlier_score import (
+    OutlierScoreSuppression,
+    mixture_epsilon,
+    outlier_score_pair,
+)
 from omit.omissions.pairs import IndependentPair, SubsetPair
 from omit.report.result import Field, Result, Table
 

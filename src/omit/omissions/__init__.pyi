@@ -9,11 +9,11 @@ from .deterministic import StableSuppression as StableSuppression
 from .deterministic import ThresholdOutlierRemoval as ThresholdOutlierRemoval
 from .deterministic import TopOutlierRemoval as TopOutlierRemoval
 from .names import omission as omission
-from .outlier_bounds import mixture_base_epsilon as mixture_base_epsilon
-from .outlier_bounds import mixture_epsilon as mixture_epsilon
-from .outlier_bounds import published_base_epsilon as published_base_epsilon
-from .outlier_bounds import published_epsilon as published_epsilon
 from .outlier_score import OutlierScoreSuppression as OutlierScoreSuppression
+from .outlier_score import mixture_base_epsilon as mixture_base_epsilon
+from .outlier_score import mixture_epsilon as mixture_epsilon
+from .outlier_score import published_base_epsilon as published_base_epsilon
+from .outlier_score import published_epsilon as published_epsilon
 from .pair_answer import PairAnswer as PairAnswer
 from .pair_answer import pair_bound as pair_bound
 from .pairs import IndependentPair as IndependentPair

@@ -1,16 +1,17 @@
 """What an omission does to privacy, as results: `bound` and its inverse `calibrate`.
 
-Statistics on the same sample are composed before the omission amplifies them, and the rows of a
+Statistics on the same sample are composed before the omission amplifies them, and the records of a
 person are grouped after it; `calibrate` goes the same way back.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -30,33 +31,49 @@ _REMARKS: Mapping[str, str] = {
 }
 _POINTS = 61
 
+_Pair: TypeAlias = Guarantee | Statement | NoGuarantee | NoNoiseNeeded
+
+
+class Answer(Result):
+    """An answer about privacy alone, computed from no data."""
+
+    caution: ClassVar[str | None] = None
+
+    @abstractmethod
+    def _content(self) -> dict[str, Any]:
+        """Return the question and the numbers of the answer, as JSON holds them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the question, the answer, the verdict and the notes."""
+        return {**self._content(), "verdict": self.verdict, "notes": list(self.notes)}
+
 
 @dataclass(frozen=True)
-class PrivacyAnswer(Result):
+class PrivacyAnswer(Answer):
     """What `bound` and `calibrate` have in common: the question about an omission.
 
     Attributes
     ----------
     omission
-        How records are left out.
+        How records are omitted.
     releases
-        How many statistics are computed on the same sample.
+        Number of statistics computed on the same sample.
     rows_per_person
-        How many records one person may have.
+        Largest number of records of one person.
     """
 
     omission: Omission
     releases: int
     rows_per_person: int
 
-    caution: ClassVar[str | None] = None
-
-    def _question(self) -> dict[str, Any]:
+    def _question(self, given: str, guarantee: Guarantee) -> dict[str, Any]:
         return {
             "omission": self.omission.name or type(self.omission).__name__,
             "parameters": _as_dictionary(self.omission) or {},
             "releases": self.releases,
             "rows_per_person": self.rows_per_person,
+            given: as_json(guarantee),
+            "neighbours": str(guarantee.neighbours),
         }
 
     @property
@@ -65,16 +82,14 @@ class PrivacyAnswer(Result):
         return self.releases == self.rows_per_person == 1
 
     @property
-    def _several(self) -> tuple[tuple[Field, int], ...]:
-        """The fields that matter only where there are several statistics or rows."""
-        counts = (
-            (Field("statistics", "releases", "{:,}".format, numeric=True), self.releases),
-            (
-                Field("records per person", "rows_per_person", "{:,}".format, numeric=True),
-                self.rows_per_person,
-            ),
-        )
-        return tuple((field, count) for field, count in counts if count > 1)
+    def _several(self) -> dict[Field, int]:
+        """The counts of statistics and of records per person that are not 1."""
+        counts = {"releases": "statistics", "rows_per_person": "records per person"}
+        return {
+            Field(heading, key, "{:,}".format, numeric=True): getattr(self, key)
+            for key, heading in counts.items()
+            if getattr(self, key) > 1
+        }
 
     def _on_sample(self) -> str:
         return "" if self.releases == 1 else f" of {self.releases:,} statistics on the same sample"
@@ -83,10 +98,10 @@ class PrivacyAnswer(Result):
         rows = self.rows_per_person
         return "" if rows == 1 else f", for a person with up to {rows:,} records"
 
-    def _curves(self, epsilon: float, marked: tuple[float, float] | None) -> dict[str, Drawing]:
+    def _curves(self, epsilon: float, answer: tuple[float, float] | None) -> dict[str, Drawing]:
         """Return epsilon of a release over that of its mechanism, by every bound."""
         epsilons = np.linspace(0.0, 2 * max(epsilon, 0.5), _POINTS)
-        known = [self.omission.privacy_bounds(float(each)) for each in epsilons]
+        known = [self.omission.privacy_bounds(float(value)) for value in epsilons]
         if not np.isfinite([list(bounds.values()) for bounds in known]).all():
             return {}
 
@@ -97,8 +112,8 @@ class PrivacyAnswer(Result):
                 after = [bounds[name] for bounds in known]
                 axes.plot(epsilons, after, linestyle=styles[index % 4], color="black", label=label)
             axes.plot(epsilons, epsilons, color="0.6", linewidth=1, label="no omission")
-            if marked is not None:
-                axes.plot(*marked, "o", color="black", label="the answer")
+            if answer is not None and self._is_plain:
+                axes.plot(*answer, "o", color="black", label="the answer")
             axes.set_xlabel("ε of the mechanism")
             axes.set_ylabel("ε of the release")
             axes.set_title(str(self.omission))
@@ -114,7 +129,7 @@ class BoundAnswer(PrivacyAnswer):
     Attributes
     ----------
     base
-        The guarantee of the mechanism on what is left.
+        The guarantee of the mechanism on the records that are kept.
     released
         What follows for the release, or that nothing does and why.
     declared
@@ -132,14 +147,14 @@ class BoundAnswer(PrivacyAnswer):
         """What is promised, and whether privacy is amplified."""
         if isinstance(self.released, NoGuarantee):
             return f"The release has {self.released}"
-        said = f"The release{self._on_sample()} is {self.released}{self._for_person()}."
+        promise = f"The release{self._on_sample()} is {self.released}{self._for_person()}."
         if not self._is_plain:
-            return said
-        return f"{said} {_change(self.base.epsilon, self.released.epsilon)}"
+            return promise
+        return f"{promise} {_change(self.base.epsilon, self.released.epsilon)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What becomes of the bounds of the values, and the loss that no bound can go below."""
+        """How the omission narrows the bounds of the values, and the loss below all bounds."""
         notes = []
         if self.declared is not None and isinstance(self.released, Statement):
             notes.append(_narrowing(self.declared, self.omission.restrict(self.declared)))
@@ -165,50 +180,40 @@ class BoundAnswer(PrivacyAnswer):
 
     def tables(self) -> Sequence[Table]:
         """Return both guarantees, and all bounds where there are several."""
-        several = self._several
         fields = (
-            Field("mechanism's ε", "base_epsilon", usable, numeric=True),
-            Field("mechanism's δ", "base_delta", usable, numeric=True),
-            *(field for field, _ in several),
-            Field("release's ε", "epsilon", promised, numeric=True),
-            Field("release's δ", "delta", promised, numeric=True),
+            *_pair_fields("mechanism", "base_", usable),
+            *self._several,
+            *_pair_fields("release", "", promised),
             Field("neighbours", "neighbours"),
         )
-        released = as_json(self.released)
         row = (
-            self.base.epsilon,
-            self.base.delta,
-            *(count for _, count in several),
-            released["epsilon"],
-            released["delta"],
-            released.get("neighbours", str(self.base.neighbours)),
+            *_pair_values(self.base),
+            *self._several.values(),
+            *_pair_values(self.released),
+            str(self.base.neighbours),
         )
         guarantees = Table("guarantees", str(self.omission), fields, (row,))
         if not self.bounds:
             return (guarantees,)
-        return guarantees, _bounds_table(self.bounds)
+        bounds = tuple((name, value, _REMARKS.get(name, "")) for name, value in self.bounds.items())
+        epsilon, _ = _pair_fields("release", "", promised)
+        fields = (Field("bound", "bound"), epsilon, Field("", "remark"))
+        return guarantees, Table("bounds", "All bounds that are known", fields, bounds)
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return epsilon of the release over that of the mechanism."""
         if isinstance(self.released, NoGuarantee):
             return {}
-        answer = (self.base.epsilon, self.released.epsilon) if self._is_plain else None
-        return self._curves(self.base.epsilon, answer)
+        return self._curves(self.base.epsilon, (self.base.epsilon, self.released.epsilon))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the question, the answer, and the other bounds."""
-        content = {
-            **self._question(),
-            "base": as_json(self.base),
-            "neighbours": str(self.base.neighbours),
-            **as_json(self.released),
-        }
+    def _content(self) -> dict[str, Any]:
+        content = {**self._question("base", self.base), **as_json(self.released)}
         if self.declared is not None and isinstance(self.released, Statement):
             content["declared_bounds"] = self.declared
             content["bounds_left"] = self.omission.restrict(self.declared)
         if self.bounds:
             content |= {"bounds": dict(self.bounds), "lower_bound": self.lower_bound}
-        return {**content, "verdict": self.verdict, "notes": list(self.notes)}
+        return content
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,7 @@ class CalibrationAnswer(PrivacyAnswer):
     Attributes
     ----------
     target
-        What the release shall have.
+        The guarantee that the release must have.
     candidates
         Every guarantee of a mechanism that is known to reach it, the one with the largest epsilon
         first.
@@ -242,10 +247,10 @@ class CalibrationAnswer(PrivacyAnswer):
             return f"No noise is needed to reach {target}: {self.base.reason}"
         needed = self.base.shown(ROUND_DOWN)
         who = "The mechanism needs" if self.releases == 1 else f"Each{self._on_sample()} needs"
-        said = f"{who} {needed}, so that the release is {target}."
+        need = f"{who} {needed}, so that the release is {target}."
         if not self._is_plain or not self.base.epsilon or not self.target.epsilon:
-            return said
-        return f"{said} {_saving(self.target.epsilon, self.base.epsilon)}"
+            return need
+        return f"{need} {_saving(self.target.epsilon, self.base.epsilon)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -256,52 +261,34 @@ class CalibrationAnswer(PrivacyAnswer):
 
     def tables(self) -> Sequence[Table]:
         """Return the target and every guarantee of a mechanism that reaches it."""
-        several = self._several
         fields = (
-            Field("release's ε", "target_epsilon", promised, numeric=True),
-            Field("release's δ", "target_delta", promised, numeric=True),
-            *(field for field, _ in several),
-            Field("mechanism's ε", "epsilon", usable, numeric=True),
-            Field("mechanism's δ", "delta", usable, numeric=True),
+            *_pair_fields("release", "target_", promised),
+            *self._several,
+            *_pair_fields("mechanism", "", usable),
             Field("neighbours", "neighbours"),
             *((Field("bound", "bound"), Field("", "remark")) if len(self.candidates) > 1 else ()),
         )
         # Candidates come in the order of the bounds that they are made by.
         names = iter(self.omission.privacy_bounds(self.target.epsilon))
-        rows: list[tuple[Any, ...]] = []
+        asked = (*_pair_values(self.target), *self._several.values())
+        rows = []
         for candidate in self.candidates:
-            needed = as_json(candidate)
             name = next(names, "")
-            row = (
-                self.target.epsilon,
-                self.target.delta,
-                *(count for _, count in several),
-                needed["epsilon"],
-                needed["delta"],
-                needed.get("neighbours", str(self.target.neighbours)),
-                name,
-                _REMARKS.get(name, ""),
-            )
-            rows.append(row[: len(fields)])
+            remarks = (str(self.target.neighbours), name, _REMARKS.get(name, ""))
+            rows.append((*asked, *_pair_values(candidate), *remarks)[: len(fields)])
         return (Table("guarantees", str(self.omission), fields, tuple(rows)),)
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return epsilon of the release over that of the mechanism."""
         if isinstance(self.base, NoNoiseNeeded):
             return self._curves(self.target.epsilon, None)
-        answer = (self.base.epsilon, self.target.epsilon) if self._is_plain else None
-        return self._curves(self.base.epsilon, answer)
+        return self._curves(self.base.epsilon, (self.base.epsilon, self.target.epsilon))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the question, the answer, and the other candidates."""
+    def _content(self) -> dict[str, Any]:
         return {
-            **self._question(),
-            "target": as_json(self.target),
-            "neighbours": str(self.target.neighbours),
+            **self._question("target", self.target),
             **as_json(self.base),
             "candidates": [as_json(candidate) for candidate in self.candidates],
-            "verdict": self.verdict,
-            "notes": list(self.notes),
         }
 
 
@@ -388,7 +375,7 @@ def _as_dictionary(value: object) -> dict[str, Any] | None:
     return None
 
 
-def as_json(answer: Guarantee | Statement | NoGuarantee | NoNoiseNeeded) -> dict[str, Any]:
+def as_json(answer: _Pair) -> dict[str, Any]:
     """Return a pair, or why there is none, as JSON holds it.
 
     Examples
@@ -407,14 +394,18 @@ def as_json(answer: Guarantee | Statement | NoGuarantee | NoNoiseNeeded) -> dict
     return {**content, **shown, "answer": "no guarantee"}
 
 
-def _bounds_table(bounds: Mapping[str, float]) -> Table:
-    fields = (
-        Field("bound", "bound"),
-        Field("release's ε", "epsilon", promised, numeric=True),
-        Field("", "remark"),
+def _pair_fields(whose: str, key: str, show: Callable[[float], str]) -> tuple[Field, Field]:
+    """Return the fields of an epsilon and a delta, whose keys begin with `key`."""
+    return (
+        Field(f"{whose}'s ε", f"{key}epsilon", show, numeric=True),
+        Field(f"{whose}'s δ", f"{key}delta", show, numeric=True),
     )
-    rows = tuple((name, value, _REMARKS.get(name, "")) for name, value in bounds.items())
-    return Table("bounds", "All bounds that are known", fields, rows)
+
+
+def _pair_values(answer: _Pair) -> tuple[float | None, float | None]:
+    """Return epsilon and delta, which are None where there is no such pair."""
+    content = as_json(answer)
+    return content["epsilon"], content["delta"]
 
 
 def _change(before: float, after: float) -> str:

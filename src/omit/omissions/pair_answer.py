@@ -13,9 +13,9 @@ from omit import _validate
 from omit._text import promised, usable
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
-from omit.omissions.answer import as_json
+from omit.omissions.answer import Answer, as_json
 from omit.omissions.pairs import IndependentPair, PairLoss, SubsetPair
-from omit.report.result import Drawing, Field, Result, Table
+from omit.report.result import Drawing, Field, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ _MOST_SUBSETS = 32_768
 
 
 @dataclass(frozen=True)
-class PairAnswer(Result):
+class PairAnswer(Answer):
     """What one pair of databases loses, by every method that applies; made by `pair_bound`.
 
     Attributes
@@ -52,7 +52,6 @@ class PairAnswer(Result):
     lower_bound: float | None = None
 
     command: ClassVar[str] = "bound"
-    caution: ClassVar[str | None] = None
 
     @property
     def leading(self) -> PairLoss:
@@ -110,8 +109,7 @@ class PairAnswer(Result):
 
         return {"ε in both directions": draw}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the loss by every method, and that it is not a guarantee."""
+    def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {
             "omission": self.suppression,
             "scope": "one pair of databases, not a guarantee",
@@ -124,7 +122,7 @@ class PairAnswer(Result):
         }
         if self.lower_bound is not None:
             content["lower_bound"] = self.lower_bound
-        return {**content, "verdict": self.verdict, "notes": list(self.notes)}
+        return content
 
 
 def pair_bound(

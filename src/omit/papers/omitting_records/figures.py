@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
 from omit._text import rounded_up, short_gain
-from omit.omissions.outlier_bounds import mixture_epsilon, published_epsilon
+from omit.omissions.outlier_score import mixture_epsilon, published_epsilon
 from omit.papers.base import Computed, Exhibit, OwnData
 from omit.papers.omitting_records.cells import (
     FIGURES,

@@ -16,7 +16,7 @@ import numpy as np
 from omit._numeric import FloatArray
 from omit._text import usable
 from omit.errors import InvalidInput
-from omit.omissions.outlier_bounds import (
+from omit.omissions.outlier_score import (
     maximiser_l1,
     maximiser_l2,
     mixture_epsilon,

@@ -29,7 +29,7 @@ from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit._text import rounded_up, show_number
 from omit.errors import InvalidInput
-from omit.omissions.outlier_bounds import published_terms
+from omit.omissions.outlier_score import published_terms
 from omit.papers.omitting_records.theorem_5_4_search import (
     LARGEST_DATABASE,
     largest_when_adding,
