@@ -14,10 +14,12 @@ import pytest
 from scipy import stats
 
 from omit.disclosure.assessing import assess
-from omit.disclosure.assessment import Assessment
+from omit.disclosure.assessment import Assessment, Row
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
+    Axis,
     Disclosure,
+    GroupMap,
     Measures,
     disclosure_of,
     exact_measures,
@@ -29,12 +31,10 @@ from omit.disclosure.measures import (
     unique_exact_matches,
 )
 from omit.disclosure.protection import CellErrors, PublishedBound
-from omit.disclosure.row import Row
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import Attribute, CountTable
 from omit.disclosure.tabulation import tabulate
-from omit.disclosure.tasks import Axis, GroupMap
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 

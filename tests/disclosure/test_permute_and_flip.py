@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from omit._numeric import IntArray
-from omit.disclosure.selection import level_probabilities, selection_probabilities
+from omit.disclosure.swapping import level_probabilities, selection_probabilities
 from omit.errors import InvalidInput
 from tests.disclosure.enumeration import draw_donors
 

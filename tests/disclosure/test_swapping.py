@@ -13,8 +13,7 @@ import pytest
 from omit._numeric import FloatArray
 from omit.disclosure.assessing import assess
 from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
-from omit.disclosure.selection import selection_probabilities
-from omit.disclosure.swapping import RandomisedSwapping, Swapping
+from omit.disclosure.swapping import RandomisedSwapping, Swapping, selection_probabilities
 from omit.disclosure.swapping_exact import exact_swapping_delta, lower_bound_delta
 from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.errors import InvalidInput, WrongNeighbours

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from omit.disclosure.measures import logistic_accuracy, regression_line, two_way
 from omit.disclosure.table import Attribute, CountTable
 from omit.disclosure.tabulation import tabulate
-from omit.disclosure.tasks import logistic_accuracy, regression_line, two_way
 from omit.errors import InvalidInput
 
 SEX, TOWN = Attribute("sex", ("F", "M")), Attribute("town", ("A", "B", "C"))

@@ -11,11 +11,7 @@ from scipy import stats
 
 from omit.disclosure.assessing import assess
 from omit.disclosure.histograms import LaplaceHistogram
-from omit.disclosure.suppression import CellSuppression
-from omit.disclosure.swapping import Swapping
-from omit.disclosure.table import Attribute, CountTable
-from omit.disclosure.tabulation import tabulate
-from omit.disclosure.tasks import (
+from omit.disclosure.measures import (
     axis_of,
     constant_accuracy,
     group_maps,
@@ -26,6 +22,10 @@ from omit.disclosure.tasks import (
     released_accuracy,
     two_way,
 )
+from omit.disclosure.suppression import CellSuppression
+from omit.disclosure.swapping import Swapping
+from omit.disclosure.table import Attribute, CountTable
+from omit.disclosure.tabulation import tabulate
 from omit.errors import InvalidInput
 
 RICH = Attribute("rich", ("no", "yes"))

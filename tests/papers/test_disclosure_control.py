@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omit.disclosure.tasks import Axis, GroupMap
+from omit.disclosure.measures import Axis, GroupMap
 from omit.papers import Reproduction, reproduce
 from omit.papers import paper as paper_of
 from omit.papers.disclosure_control import cells as paper

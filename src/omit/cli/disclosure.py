@@ -112,8 +112,8 @@ def disclose(
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
     from omit.disclosure.assessing import assess
+    from omit.disclosure.measures import parse_groups
     from omit.disclosure.tabulation import parse_domains, tabulate
-    from omit.disclosure.tasks import parse_groups
 
     file = report_file(report, no_report, None if json else Path("omit-disclosure.html"))
     counted = tabulate(

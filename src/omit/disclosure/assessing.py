@@ -9,35 +9,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omit import _validate
-from omit.disclosure.assessment import Assessment, Prediction
+from omit.disclosure.assessment import Assessment, Prediction, Row
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,
     LaplaceHistogram,
 )
 from omit.disclosure.measures import (
+    GroupMap,
+    constant_accuracy,
     disclosure_of,
     group_errors,
+    group_maps,
+    largest_groups,
+    logistic_accuracy,
     mean_disclosure,
     measures_of,
+    released_accuracy,
     simulated_measures,
     unique_exact_matches,
 )
+from omit.disclosure.measures import two_way as two_way_marginal
 from omit.disclosure.protection import Protection, require_runs
-from omit.disclosure.row import Row
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.table import CountTable, Universe, chosen
-from omit.disclosure.tasks import (
-    GroupMap,
-    constant_accuracy,
-    group_maps,
-    largest_groups,
-    logistic_accuracy,
-    released_accuracy,
-)
-from omit.disclosure.tasks import two_way as two_way_marginal
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omit._text import promised
-from omit.disclosure.tasks import Axis, GroupMap
+from omit.disclosure.measures import Axis, GroupMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,11 @@ from omit._numeric import as_array
 from omit._text import rounded_up
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
 from omit.disclosure.measures import (
+    Axis,
+    GroupMap,
     exact_measures,
+    group_maps,
+    logistic_accuracy,
     simulated_measures,
     unique_exact_matches,
 )
@@ -28,7 +32,6 @@ from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppressi
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.table import Attribute, CountTable, chosen
 from omit.disclosure.tabulation import MISSING, tabulate
-from omit.disclosure.tasks import Axis, GroupMap, group_maps, logistic_accuracy
 from omit.guarantee import Guarantee
 from omit.papers.base import Computed, Settings
 from omit.study.cell import Cell, Computation

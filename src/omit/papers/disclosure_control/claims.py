@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from omit._numeric import FloatArray, as_array
-from omit.disclosure.tasks import GroupMap
+from omit.disclosure.measures import GroupMap
 from omit.papers.base import Claim, Finding, agreement, standing
 from omit.papers.disclosure_control.cells import (
     NOISY,
