@@ -6,7 +6,7 @@ import typer
 
 from omit.cli import clustering as options
 from omit.cli.clustering import clustering, read_points
-from omit.cli.options import ColumnName, Source, TableName, pair_of_numbers
+from omit.cli.options import ColumnName, Source, Step, TableName, pair_of_numbers
 from omit.mechanisms.names import CLUSTERINGS, chosen_mechanisms, usual_relation
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def choose(
     categories: Annotated[
         str | None, typer.Option(help="Comma-separated declared categories of a text column.")
     ] = None,
+    step: Step = None,
     table: TableName = None,
     statistic: Annotated[
         str,
@@ -102,7 +103,7 @@ def choose(
         points = read_points(source, columns, bounds, table)
         made = clustering(statistic, k, iterations, budget, start, candidates, metric)
         return Chosen(points, [made], relation, delta)
-    data = read_column(source, column, bounds, categories, table)
+    data = read_column(source, column, bounds, categories, table, step)
     return Chosen(
         data,
         _column_mechanisms(data, statistic, mechanism, metric, delta, relation),
@@ -117,13 +118,14 @@ def read_column(
     bounds: str | None,
     categories: str | None = None,
     table: str | None = None,
+    step: float | None = None,
 ) -> "Column":
     """Return the column that the options name."""
     from omit.data.reading import read
 
     declared: Any = bounds if bounds in (None, "from-data") else pair_of_numbers(str(bounds))
     listed = None if categories is None else [part.strip() for part in categories.split(",")]
-    return read(source, column, bounds=declared, categories=listed, table=table)
+    return read(source, column, bounds=declared, categories=listed, table=table, step=step)
 
 
 def _column_mechanisms(

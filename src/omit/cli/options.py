@@ -100,6 +100,14 @@ TableName = Annotated[
         show_default="the only one",
     ),
 ]
+Step = Annotated[
+    float | None,
+    typer.Option(
+        "--step",
+        help="What all values are multiples of, above the lower bound: 1 for whole numbers.",
+        show_default="the registered one, else continuous",
+    ),
+]
 Neighbours = Annotated[
     Relation | None,
     typer.Option(help="Neighbour relation.", show_default="that of the omission"),

@@ -19,6 +19,13 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
+from omit.data.steps import (
+    checked_step,
+    lattice_indices,
+    lattice_points,
+    on_lattice,
+    steps_between,
+)
 from omit.data.values import (
     AnyArray,
     Bounds,
@@ -85,6 +92,11 @@ class Column:
         Where the data came from.
     remarks : tuple of str
         More to say beside every result.
+    step : float or None
+        Declared for numbers that can only be the lower bound plus a multiple of it, such as 1 for
+        whole numbers; None for continuous ones, and for text.
+    rounded : int
+        How many records were between two such numbers and moved to the nearest one.
 
     Examples
     --------
@@ -109,6 +121,8 @@ class Column:
     missing: int = 0
     source: str = field(default="values in memory", compare=False)
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    step: float | None = None
+    rounded: int = 0
 
     described: ClassVar[str] = "one column, which read gives"
     coupled: ClassVar[bool] = False
@@ -124,7 +138,7 @@ class Column:
         _validate.instance("source", self.source, str)
         object.__setattr__(self, "remarks", _validate.texts("remarks", self.remarks))
         _validate.one_of("bounds_source", self.bounds_source, BOUNDS_SOURCES)
-        for what in ("clamped", "missing"):
+        for what in ("clamped", "missing", "rounded"):
             object.__setattr__(self, what, _validate.whole(what, getattr(self, what)))
         values = _texts(self.name, self.values) if self.is_text else as_array(self.values).copy()
         counts = whole_counts(self.name, self.counts)
@@ -137,7 +151,12 @@ class Column:
             object.__setattr__(self, "bounds", (lower, upper))
             if not (lower <= values[0] and values[-1] <= upper):
                 raise InvalidInput(f"Expected the values of {self.name!r} within {self._range}.")
+            if self.step is not None:
+                object.__setattr__(self, "step", checked_step(self.step, (lower, upper)))
+                if not on_lattice(values, lower, self.step).all():
+                    raise InvalidInput(f"Expected values of {self.name!r} in {self._steps}.")
         elif self.categories is not None:
+            _refuse_step_of_text(self.name, self.step)
             object.__setattr__(self, "categories", declared_categories(self.categories))
             refuse_unknown(self.name, values, counts, frozenset(self.categories))
         values.flags.writeable = counts.flags.writeable = False
@@ -169,6 +188,7 @@ class Column:
         *,
         categories: Categories | None = None,
         name: str | None = None,
+        step: float | None = None,
     ) -> Column:
         """Return the column of records in memory: a sequence, an array or a pandas Series.
 
@@ -189,7 +209,7 @@ class Column:
         require_declaration(name, bounds, categories)
         distinct, counts, missing = tally(name, values)
         return cls.from_counts(
-            distinct, counts, bounds, categories=categories, name=name, missing=missing
+            distinct, counts, bounds, categories=categories, name=name, missing=missing, step=step
         )
 
     @classmethod
@@ -202,17 +222,20 @@ class Column:
         categories: Categories | None = None,
         name: str = "values",
         missing: int = 0,
+        step: float | None = None,
     ) -> Column:
         """Return the column in which each value occurs as often as its count says.
 
         Values outside the bounds are moved to the nearest one and counted in `clamped`; empty
-        values are left out and counted in `missing`.
+        values are left out and counted in `missing`. With a `step`, values are moved to the
+        nearest multiple of it above the lower bound and counted in `rounded`.
 
         Raises
         ------
         InvalidInput
             If nothing was declared, text stands among numbers, a text is not among the
-            categories, a number is infinite, or no record is left.
+            categories, a number is infinite, no record is left, or the bounds are not a whole
+            number of steps apart.
 
         Examples
         --------
@@ -241,13 +264,29 @@ class Column:
         if isinstance(bounds, str) or isinstance(categories, str):
             origin = "from-data"
         if categories is not None:
+            _refuse_step_of_text(name, step)
             known = resolve_categories(categories, cast)
             return cls(name, *merged(cast, records), None, origin, known, missing=missing)
         assert bounds is not None
         lower, upper = resolve_bounds(bounds, cast)
         clamped = int(records[(cast < lower) | (cast > upper)].sum())
         inside = np.clip(cast, lower, upper) + 0.0  # one zero, not two
-        return cls(name, *merged(inside, records), (lower, upper), origin, None, clamped, missing)
+        rounded = 0
+        if step is not None:
+            step = checked_step(step, (lower, upper))
+            rounded = int(records[~on_lattice(inside, lower, step)].sum())
+            inside = lattice_points(lower, step, lattice_indices(inside, lower, step))
+        return cls(
+            name,
+            *merged(inside, records),
+            (lower, upper),
+            origin,
+            None,
+            clamped,
+            missing,
+            step=step,
+            rounded=rounded,
+        )
 
     @property
     def size(self) -> int:
@@ -338,6 +377,9 @@ class Column:
         if self.clamped:
             share = f"{self.clamped:,} of {show_records(self.size)}"
             said.append(f"{share} had to be moved into the bounds {self._range}.")
+        if self.rounded and self.step is not None:
+            share = f"{self.rounded:,} of {show_records(self.size)}"
+            said.append(f"{share} had to be rounded to {self._steps}.")
         if self.missing:
             said.append(f"{show_records(self.missing)} without a value had to be left out.")
         if self.bounds_source == "from-data":
@@ -353,13 +395,15 @@ class Column:
         origin = ORIGIN_OF_BOUNDS[self.bounds_source]
         if self.bounds is None:
             return f"The categories were {origin}."
-        return f"Values lie in {self._range}, {origin}."
+        steps = "" if self.step is None else f" in steps of {self.step:.10g}"
+        return f"Values lie in {self._range}{steps}, {origin}."
 
     def domain(self) -> tuple[AnyArray, IntArray]:
         """Return every value a record can have, with its count, zeros included.
 
-        These are the whole numbers within the bounds, or the declared categories: what a mode is
-        chosen from. The values that occur would give away who is in the data.
+        These are the multiples of a declared step above the lower bound, else the whole numbers
+        within the bounds, or the declared categories: what a mode is chosen from. The values that
+        occur would give away who is in the data.
 
         Raises
         ------
@@ -373,8 +417,10 @@ class Column:
         """
         if self.bounds is None:
             values, counts = category_domain(self.categories or (), self.values, self.counts)
-        else:
+        elif self.step is None or (self.step == 1 and self.bounds[0].is_integer()):
             values, counts = whole_domain(self.name, self.bounds, self.values, self.counts)
+        else:
+            values, counts = _lattice_domain(self)
         values.flags.writeable = counts.flags.writeable = False
         return values, counts
 
@@ -382,6 +428,11 @@ class Column:
     def _range(self) -> str:
         assert self.bounds is not None
         return show_bounds(self.bounds)
+
+    @property
+    def _steps(self) -> str:
+        assert self.bounds is not None
+        return f"steps of {self.step:.10g} from {self.bounds[0]:.10g} on"
 
     def _key(self) -> tuple[Any, ...]:
         compared = (getattr(self, each.name) for each in fields(self) if each.compare)
@@ -396,6 +447,11 @@ def _texts(name: str, values: Any) -> AnyArray:
     if not all(isinstance(each, str) for each in array):
         raise InvalidInput(f"Expected the values of {name!r} to be texts, as its categories are.")
     return array
+
+
+def _refuse_step_of_text(name: str, step: float | None) -> None:
+    if step is not None:
+        raise InvalidInput(f"Column {name!r} is text, and only numbers have a step.")
 
 
 LARGEST_DOMAIN = 1_000_000
@@ -433,6 +489,24 @@ def whole_domain(
     domain = np.arange(first, last + 1, dtype=np.float64)
     occurring = np.zeros(len(domain), dtype=np.int64)
     occurring[(values - first).astype(np.int64)] = counts
+    return domain, occurring
+
+
+def _lattice_domain(column: Column) -> tuple[FloatArray, IntArray]:
+    """Return the points of a column with a step and how often each occurs."""
+    assert column.bounds is not None
+    assert column.step is not None
+    lower, step = column.bounds[0], column.step
+    steps = steps_between(column.bounds, step)
+    if steps >= LARGEST_DOMAIN:
+        raise InvalidInput(
+            f"The bounds {show_bounds(column.bounds)} of {column.name!r} hold {steps + 1:,} "
+            f"multiples of the step {step:.10g}, and a mode is chosen among up to "
+            f"{LARGEST_DOMAIN:,}."
+        )
+    domain = lattice_points(lower, step, np.arange(steps + 1))
+    occurring = np.zeros(len(domain), dtype=np.int64)
+    occurring[lattice_indices(column.values, lower, step)] = column.counts
     return domain, occurring
 
 

@@ -16,6 +16,7 @@ state about them rest on the records that these give; the tests hold them to tho
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from omit._numeric import FloatArray
+    from omit.data.values import Bounds
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -207,6 +209,9 @@ class Dataset:
         What is declared about columns of numbers and of text.
     remarks : mapping
         What has to be said about a column beside every result.
+    step : float or None
+        What all numbers of the columns with bounds are multiples of, above their lower bounds: 1
+        for whole numbers. None if they are continuous.
     missing : tuple of str
         The texts that stand for a missing value.
     bundled : bool
@@ -232,10 +237,28 @@ class Dataset:
     bounds: Mapping[str, tuple[float, float]]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
+    step: float | None = 1.0
     missing: tuple[str, ...] = ()
     bundled: bool = False
     point_columns: tuple[str, ...] = ()
     generate: Callable[[], DataFrame] | None = None
+
+    def step_of(self, column: str, bounds: Bounds | None) -> float | None:
+        """Return the step of a column within declared bounds, if both are multiples of it.
+
+        Examples
+        --------
+        >>> adult = dataset("adult")
+        >>> adult.step_of("age", (17, 90)), adult.step_of("age", (0, 99.5))
+        (1.0, None)
+        """
+        if self.step is None or column not in self.bounds or bounds is None:
+            return None
+        if isinstance(bounds, str):
+            return self.step
+        lower = self.bounds[column][0]
+        lies_on_it = all(math.remainder(bound - lower, self.step) == 0 for bound in bounds)
+        return self.step if lies_on_it else None
 
     @contextmanager
     def path(self) -> Iterator[Path]:
@@ -408,6 +431,7 @@ def _population(
         default_column=name,
         bounds={name: bounds},
         remarks={} if remark is None else {name: remark},
+        step=None,
         generate=generate,
     )
 

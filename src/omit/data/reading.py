@@ -39,6 +39,7 @@ def read(
     bounds: Bounds | None = None,
     categories: Categories | None = None,
     table: str | None = None,
+    step: float | None = None,
 ) -> Column:
     """Return one column of a table, reduced to value counts.
 
@@ -62,6 +63,9 @@ def read(
         For text: all values a record can have.
     table : str, optional
         The table of a DuckDB database or connection; may be left out if there is only one.
+    step : float, optional
+        If values can only be the lower bound plus a multiple of it: 1 for whole numbers. Other
+        values are moved to the nearest such number. Registered columns have theirs.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def read(
     ('occupation: 1,843 records without a value had to be left out.',)
     """
     if is_registered(source, table):
-        return _read_registered(dataset(source), column, bounds, categories)
+        return _read_registered(dataset(source), column, bounds, categories, step)
     pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
     if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
         require_no_table(table, "a pandas object")
@@ -86,19 +90,23 @@ def read(
             position = position_of(names, column, "the DataFrame")
             column, source = names[position], source.iloc[:, position]
         name = None if column is None else str(column)
-        made = Column.from_values(source, bounds, categories=categories, name=name)
+        made = Column.from_values(source, bounds, categories=categories, name=name, step=step)
         return replace(made, source="a pandas object")
     with opened_table(source, table) as opened:
         position = position_of(opened.names, column, opened.label)
         name = opened.names[position]
         require_declaration(name, bounds, categories)
         values, counts = opened.tally(position, as_text=categories is not None)
-    made = Column.from_counts(values, counts, bounds, categories=categories, name=name)
+    made = Column.from_counts(values, counts, bounds, categories=categories, name=name, step=step)
     return replace(made, source=opened.label)
 
 
 def _read_registered(
-    known: Dataset, column: str | int | None, bounds: Bounds | None, categories: Categories | None
+    known: Dataset,
+    column: str | int | None,
+    bounds: Bounds | None,
+    categories: Categories | None,
+    step: float | None,
 ) -> Column:
     registered = bounds is None and categories is None
     with registered_table(known) as opened:
@@ -114,7 +122,9 @@ def _read_registered(
     # Whoever declares '?' as a category wants it counted.
     absent = set(known.missing).difference(categories or ())
     values[[value in absent for value in values]] = None
-    made = Column.from_counts(values, counts, bounds, categories=categories, name=name)
+    if step is None:
+        step = known.step_of(name, bounds)
+    made = Column.from_counts(values, counts, bounds, categories=categories, name=name, step=step)
     if not registered:
         return replace(made, source=known.name)
     remarks = (known.remarks[name],) if name in known.remarks else ()
