@@ -25,6 +25,7 @@ from omit.laws import (
     StudentT,
     noise_named,
 )
+from omit.laws.discrete import LatticeNoise
 
 CONTINUOUS: list[tuple[Noise, Any]] = [
     (Laplace(1.7), stats.laplace(scale=1.7)),
@@ -68,7 +69,7 @@ def test_probabilities_of_whole_numbers_add_up(noise: Noise) -> None:
 @each_law
 def test_the_mean_distance_is_the_mean_of_distances(noise: Noise) -> None:
     for center, factor in ((0.0, 1.0), (2.5, 1.0), (-3.0, 0.4), (-40.0, 2.0)):
-        if noise.is_discrete:
+        if isinstance(noise, LatticeNoise):
             z = np.arange(-300, 301)
             expected = float(np.abs(center + factor * z) @ noise.pdf(z))
         else:
@@ -121,7 +122,7 @@ def test_draws_have_the_mean_and_variance_that_are_stated(noise: Noise) -> None:
 
 @pytest.mark.parametrize("noise", [Laplace(1.7), Gaussian(1.7), Geometric(1.7)], ids=repr)
 def test_characteristic_functions_are_means_of_cosines(noise: Noise) -> None:
-    x = np.arange(-300, 301) if noise.is_discrete else np.linspace(-80, 80, 400_001)
+    x = np.arange(-300, 301) if isinstance(noise, LatticeNoise) else np.linspace(-80, 80, 400_001)
     weights = noise.pdf(x) * (x[1] - x[0])
     for frequency in (0.0, 0.3, 2.0):
         expected = float(weights @ np.cos(frequency * x))

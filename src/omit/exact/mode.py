@@ -41,8 +41,7 @@ from omit._compile import compiled
 from omit._numeric import FloatArray
 from omit.exact.mode_quadrature import cell_rule, trapezoids
 from omit.laws.counts import bernstein_reach, relative_pmf
-from omit.laws.noise import Noise
-from omit.laws.skewed import Exponential
+from omit.laws.noise import Exponential, Noise
 
 IntArray = NDArray[np.int64]
 

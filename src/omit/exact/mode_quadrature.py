@@ -114,7 +114,7 @@ def trapezoids(noise: Noise, factors: int, densities: int) -> Trapezoids:
 
     Examples
     --------
-    >>> from omit.laws.skewed import Gumbel
+    >>> from omit.laws.noise import Gumbel
     >>> trapezoids(Gumbel(8.0), factors=100, densities=1).step
     2.0
     """

@@ -5,9 +5,9 @@ from .discrete import Geometric as Geometric
 from .distribution import Distribution as Distribution
 from .intervals import Interval as Interval
 from .intervals import judge as judge
+from .noise import Exponential as Exponential
 from .noise import Gaussian as Gaussian
+from .noise import Gumbel as Gumbel
 from .noise import Laplace as Laplace
 from .noise import StudentT as StudentT
 from .noise import noise_named as noise_named
-from .skewed import Exponential as Exponential
-from .skewed import Gumbel as Gumbel

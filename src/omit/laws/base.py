@@ -1,6 +1,6 @@
 """What every law of noise offers; `noise` has the continuous laws, `discrete` the others.
 
-One class for every law, `scale` times a fixed distribution, with what mechanisms, exact engines and
+One class per law, `scale` times a fixed distribution, with what mechanisms, exact engines and
 privacy curves need of it: tails that keep their digits, the average distance of a noisy number, the
 delta that it leaves, and how large it must be for a guarantee. Mechanisms and the command line
 choose a law by its `name`.
@@ -47,8 +47,6 @@ class Noise(ABC):
     name: ClassVar[str]
     """What parameters and the command line call the law."""
     is_symmetric: ClassVar[bool] = True
-    is_discrete: ClassVar[bool] = False
-    is_log_concave: ClassVar[bool] = True
     has_kinks: ClassVar[bool] = False
     """Whether the density or its slope jumps at 0; it is smooth elsewhere."""
     largest_tilt: ClassVar[float] = math.inf
@@ -136,7 +134,7 @@ class Noise(ABC):
 
     def _quantile(self, log_level: FloatArray, upper_tail: FloatArray) -> FloatArray:
         """Return the quantile in scales, given the logarithm of its level and 1 less the level."""
-        raise NotImplementedError(self.name)
+        raise InvalidInput(f"The largest of many {self.name} noises has no formula here.")
 
     def characteristic(self, frequency: ArrayLike) -> FloatArray:
         """Return the characteristic function, which is real for symmetric noise.
@@ -186,21 +184,73 @@ class Noise(ABC):
         raise InvalidInput(f"The delta of {self.name} noise alone is not known.")
 
 
-class SymmetricNoise(Noise):
-    """A symmetric law, given by its distribution at scale 1."""
+class ContinuousNoise(Noise):
+    """A law with a density, given by its distribution at scale 1."""
+
+    unit_mean: ClassVar[float] = 0.0
+    unit_variance: ClassVar[float]
+
+    def _in_scales(self, x: ArrayLike) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return as_array(as_array(x) / self.scale)
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return the probability of at most `x`."""
+        return self._cdf(self._in_scales(x))
+
+    @abstractmethod
+    def _cdf(self, z: FloatArray) -> FloatArray: ...
+
+    def pdf(self, x: ArrayLike) -> FloatArray:
+        """Return the density at `x`."""
+        return self._pdf(self._in_scales(x)) / self.scale
+
+    @abstractmethod
+    def _pdf(self, z: FloatArray) -> FloatArray: ...
+
+    def log_tail(self, x: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of more than `x`."""
+        return self._log_tail(self._in_scales(x))
+
+    @abstractmethod
+    def _log_tail(self, z: FloatArray) -> FloatArray: ...
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return self.unit_mean * self.scale
+
+    @property
+    def variance(self) -> float:
+        """The variance."""
+        return self.unit_variance * self.scale**2
 
     def mean_distance(self, center: ArrayLike, factor: ArrayLike = 1.0) -> FloatArray:
         """Return the mean of `|center + factor Z|`, for factors of at least 0."""
-        center, scale = np.abs(as_array(center)), as_array(factor) * self.scale
+        return as_array(self._mean_distance(as_array(center), as_array(factor) * self.scale))
+
+    @abstractmethod
+    def _mean_distance(self, center: FloatArray, scale: FloatArray) -> FloatArray: ...
+
+
+class SymmetricNoise(ContinuousNoise):
+    """A symmetric law with a density."""
+
+    def _mean_distance(self, center: FloatArray, scale: FloatArray) -> FloatArray:
+        center = np.abs(center)
         # Without noise to speak of nothing is added; a scale of 1 there avoids 0/0 and overflow.
         felt = (scale > 0) & (center <= 1e100 * scale)
         safe, center_of_felt = np.where(felt, scale, 1.0), np.where(felt, center, 0.0)
         added = self._added_distance(center_of_felt, safe, center_of_felt / safe)
         return as_array(center + np.where(felt, added, 0.0))
 
-    @abstractmethod
     def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
         """Return how much farther `center + noise` is from 0 on average, for `z = center/scale`."""
+        return as_array(2 * (scale * self._mean_beyond(z) - center * self._cdf(-z)))
+
+    def _mean_beyond(self, z: FloatArray) -> FloatArray:
+        """Return the integral of `u` times the density at scale 1, over `u` above `z`."""
+        raise NotImplementedError
 
 
 class LogConcaveNoise(SymmetricNoise):
@@ -252,6 +302,7 @@ class NoNoise(LogConcaveNoise):
     scale: float = 0.0
 
     name: ClassVar[str] = "none"
+    unit_variance: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         if self.scale != 0:
@@ -266,21 +317,21 @@ class NoNoise(LogConcaveNoise):
             raise InvalidInput("An answer that a record changes needs noise to have a guarantee.")
         return cls()
 
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return 1 from 0 on."""
-        return np.where(as_array(x) >= 0, 1.0, 0.0)
+    def _in_scales(self, x: ArrayLike) -> FloatArray:
+        return as_array(x)
+
+    def _cdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, 1.0, 0.0)
+
+    def _pdf(self, z: FloatArray) -> FloatArray:
+        raise InvalidInput("No noise has no density.")
+
+    def _log_tail(self, z: FloatArray) -> FloatArray:
+        return np.where(z < 0, 0.0, -np.inf)
 
     def tail(self, x: ArrayLike) -> FloatArray:
         """Return 1 below 0."""
         return 1 - self.cdf(x)
-
-    def pdf(self, x: ArrayLike) -> FloatArray:
-        """Refuse: there is no density."""
-        raise InvalidInput("No noise has no density.")
-
-    def log_tail(self, x: ArrayLike) -> FloatArray:
-        """Return 0 below 0."""
-        return np.where(as_array(x) < 0, 0.0, -np.inf)
 
     def exponent(self, x: ArrayLike) -> FloatArray:
         """Return infinity everywhere but at 0."""
@@ -309,21 +360,12 @@ class NoNoise(LogConcaveNoise):
         return math.inf
 
     @property
-    def variance(self) -> float:
-        """Zero."""
-        return 0.0
-
-    @property
     def bend(self) -> float:
         """Infinite."""
         return math.inf
 
-    def mean_distance(self, center: ArrayLike, factor: ArrayLike = 1.0) -> FloatArray:
-        """Return the distance of the center."""
-        return as_array(np.abs(np.broadcast_arrays(as_array(center), as_array(factor))[0]))
-
-    def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
-        return np.zeros_like(center)
+    def _mean_distance(self, center: FloatArray, scale: FloatArray) -> FloatArray:
+        return as_array(np.abs(np.broadcast_arrays(center, scale)[0]))
 
     def half_width(self, rarity: float) -> float:
         """Return 0."""

@@ -45,8 +45,6 @@ _UP = 1 + 1e-12
 class LatticeNoise(Noise):
     """Symmetric noise on whole numbers, whose probability falls with the distance from 0."""
 
-    is_discrete: ClassVar[bool] = True
-
     @abstractmethod
     def exponent(self, x: ArrayLike) -> FloatArray:
         """Return `ln P(0) - ln P(x)`."""

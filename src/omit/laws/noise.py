@@ -1,4 +1,4 @@
-"""Symmetric continuous laws of noise; `noise_named` returns any law by its name."""
+"""Continuous laws of noise; `noise_named` returns any law by its name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from omit import _validate
 from omit._numeric import SMALLEST_POSITIVE, FloatArray, as_array, at_most, gauss_legendre
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
+from omit.laws.base import ContinuousNoise, SymmetricNoise
 from omit.laws.base import LogConcaveNoise as LogConcaveNoise
 from omit.laws.base import Noise as Noise
 from omit.laws.base import NoNoise as NoNoise
-from omit.laws.base import SymmetricNoise
 from omit.laws.inversion import root_of, walk
 
 if TYPE_CHECKING:
     from omit.laws.discrete import LatticeNoise
 
 _UNIT = 2.0**-53
+_EULER_GAMMA = 0.5772156649015329
 # Delta falls as epsilon rises, so that stopping here is safe.
 LARGEST_EPSILON = 1e6
 # A shift by this many scales is seen with certainty.
@@ -53,31 +54,24 @@ class Laplace(LogConcaveNoise):
     name: ClassVar[str] = "laplace"
     has_kinks: ClassVar[bool] = True
     largest_tilt: ClassVar[float] = 1.0
+    unit_variance: ClassVar[float] = 2.0
 
     @classmethod
     def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
         return cls._pure(guarantee, l1)
 
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return the probability of at most `x`."""
-        with np.errstate(over="ignore", under="ignore"):
-            z = as_array(x) / self.scale
-            half = 0.5 * np.exp(-np.abs(z))
+    def _cdf(self, z: FloatArray) -> FloatArray:
+        half = 0.5 * np.exp(-np.abs(z))
         return np.where(z < 0, half, 1 - half)
 
-    def pdf(self, x: ArrayLike) -> FloatArray:
-        """Return the density at `x`."""
-        with np.errstate(over="ignore", under="ignore"):
-            return as_array(0.5 * np.exp(-self.exponent(x)) / self.scale)
+    def _pdf(self, z: FloatArray) -> FloatArray:
+        return as_array(0.5 * np.exp(-np.abs(z)))
 
     def exponent(self, x: ArrayLike) -> FloatArray:
         """Return `|x| / scale`."""
         return as_array(np.abs(as_array(x) / self.scale))
 
-    def log_tail(self, x: ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of more than `x`."""
-        with np.errstate(over="ignore"):
-            z = as_array(x) / self.scale
+    def _log_tail(self, z: FloatArray) -> FloatArray:
         low = np.minimum(z, 0.0)
         return np.where(z < 0, np.log1p(-0.5 * np.exp(low)), -np.maximum(z, 0.0) - math.log(2))
 
@@ -103,11 +97,6 @@ class Laplace(LogConcaveNoise):
     def frequencies_beyond(self, end: float, other: float) -> float:
         """Return `1 / (2 pi (b end)^2 (1 + (other end)^2))`."""
         return 1 / (2 * math.pi * (self.scale * end) ** 2 * (1 + (other * end) ** 2))
-
-    @property
-    def variance(self) -> float:
-        """`2 b^2`."""
-        return 2.0 * self.scale**2
 
     @property
     def bend(self) -> float:
@@ -160,6 +149,7 @@ class Gaussian(LogConcaveNoise):
     """
 
     name: ClassVar[str] = "gaussian"
+    unit_variance: ClassVar[float] = 1.0
 
     @classmethod
     def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
@@ -178,26 +168,22 @@ class Gaussian(LogConcaveNoise):
         ratio = math.exp(root_of(excess, lower, upper, xtol=1e-15, rtol=1e-15, maxiter=500))
         return cls(ratio * _SAFETY * sensitivity)
 
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return the probability of at most `x`."""
+    def _cdf(self, z: FloatArray) -> FloatArray:
         from scipy.special import ndtr
 
-        return as_array(ndtr(as_array(x) / self.scale))
+        return as_array(ndtr(z))
 
-    def pdf(self, x: ArrayLike) -> FloatArray:
-        """Return the density at `x`."""
-        with np.errstate(over="ignore", under="ignore"):
-            return as_array(np.exp(-self.exponent(x)) / np.sqrt(2 * np.pi) / self.scale)
+    def _pdf(self, z: FloatArray) -> FloatArray:
+        return as_array(np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
 
     def exponent(self, x: ArrayLike) -> FloatArray:
         """Return half of the square of `x / scale`."""
         return as_array(0.5 * (as_array(x) / self.scale) ** 2)
 
-    def log_tail(self, x: ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of more than `x`."""
+    def _log_tail(self, z: FloatArray) -> FloatArray:
         from scipy.special import log_ndtr
 
-        return as_array(log_ndtr(-(as_array(x) / self.scale)))
+        return as_array(log_ndtr(-z))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Return independent draws."""
@@ -222,20 +208,12 @@ class Gaussian(LogConcaveNoise):
         return math.exp(-0.5 * square) / (math.pi * square)
 
     @property
-    def variance(self) -> float:
-        """`s^2`."""
-        return self.scale**2
-
-    @property
     def bend(self) -> float:
         """`4 phi(1) / s^2`, `phi` the standard normal density."""
         return 4 * math.exp(-0.5) / math.sqrt(2 * math.pi) / self.scale**2
 
-    def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
-        from scipy.special import ndtr
-
-        density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-        return as_array(2 * (scale * density - center * ndtr(-z)))
+    def _mean_beyond(self, z: FloatArray) -> FloatArray:
+        return self._pdf(z)
 
     def half_width(self, rarity: float) -> float:
         """Return the root of `2 rarity`, in scales."""
@@ -322,7 +300,6 @@ class StudentT(SymmetricNoise):
     degrees: int = 3
 
     name: ClassVar[str] = "student"
-    is_log_concave: ClassVar[bool] = False
     largest_tilt: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -342,24 +319,18 @@ class StudentT(SymmetricNoise):
         """The largest privacy loss of a shift by one scale, per scale: `(d+1) / (2 sqrt(d))`."""
         return (self.degrees + 1) / (2 * math.sqrt(self.degrees))
 
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return the probability of at most `x`."""
+    def _cdf(self, z: FloatArray) -> FloatArray:
         from scipy.special import stdtr
 
-        return as_array(stdtr(self.degrees, as_array(x) / self.scale))
+        return as_array(stdtr(self.degrees, z))
 
-    def pdf(self, x: ArrayLike) -> FloatArray:
-        """Return the density at `x`."""
-        return self._unit_pdf(as_array(x) / self.scale) / self.scale
-
-    def _unit_pdf(self, z: FloatArray) -> FloatArray:
+    def _pdf(self, z: FloatArray) -> FloatArray:
         d = self.degrees
         constant = math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2)) / math.sqrt(d * math.pi)
         return as_array(constant * (1 + z**2 / d) ** (-(d + 1) / 2))
 
-    def log_tail(self, x: ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of more than `x`."""
-        return as_array(np.log(self.tail(x)))
+    def _log_tail(self, z: FloatArray) -> FloatArray:
+        return as_array(np.log(self._cdf(-z)))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Return independent draws."""
@@ -370,17 +341,152 @@ class StudentT(SymmetricNoise):
         """`d / (d - 2)` times the square of the scale."""
         return self.degrees / (self.degrees - 2) * self.scale**2
 
-    def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
-        from scipy.special import stdtr
-
-        beyond = self._unit_pdf(z) * (self.degrees + z**2) / (self.degrees - 1)
-        return as_array(2 * (scale * beyond - center * stdtr(self.degrees, -z)))
+    def _mean_beyond(self, z: FloatArray) -> FloatArray:
+        return as_array(self._pdf(z) * (self.degrees + z**2) / (self.degrees - 1))
 
     def half_width(self, rarity: float) -> float:
         """Return the quantile in the upper tail."""
         from scipy.special import stdtrit
 
         return -float(stdtrit(self.degrees, 0.5 * math.exp(-rarity))) * self.scale
+
+
+class Exponential(ContinuousNoise):
+    """Density `e^(-x/b) / b` for `x >= 0`, `b` the scale.
+
+    Added to scores of which the largest is reported, the scale `2 linf / epsilon` is epsilon-DP.
+
+    References
+    ----------
+    Ding, Kifer, Saghaian N. E., Steinke, Wang, Xiao and Zhang, "The permute-and-flip mechanism is
+    identical to report-noisy-max with exponential noise", 2021.
+    """
+
+    name: ClassVar[str] = "exponential"
+    has_kinks: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = False
+    largest_tilt: ClassVar[float] = 1.0
+    unit_mean: ClassVar[float] = 1.0
+    unit_variance: ClassVar[float] = 1.0
+
+    @classmethod
+    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
+        return cls._pure(guarantee, 2 * linf)
+
+    def _cdf(self, z: FloatArray) -> FloatArray:
+        return as_array(-np.expm1(-np.maximum(z, 0)))
+
+    def _pdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, np.exp(-np.maximum(z, 0)), 0.0)
+
+    def _log_tail(self, z: FloatArray) -> FloatArray:
+        return as_array(-np.maximum(z, 0.0))
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Return independent draws."""
+        return rng.exponential(self.scale, shape)
+
+    def _quantile(self, log_level: FloatArray, upper_tail: FloatArray) -> FloatArray:
+        return as_array(-np.log(upper_tail))
+
+    def _mean_distance(self, center: FloatArray, scale: FloatArray) -> FloatArray:
+        below = np.minimum(center, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            turned = np.where(scale > 0, 2 * scale * np.exp(below / scale) - 2 * scale, 0.0)
+        return as_array(np.abs(center) + scale + np.where(center < 0, turned, 0.0))
+
+    def half_width(self, rarity: float) -> float:
+        """Return `rarity` scales."""
+        return rarity * self.scale
+
+    def reach(self, tail: float = 1e-16) -> tuple[float, float]:
+        """Return an interval outside of which there is less probability than about `tail`."""
+        return 0.0, self.half_width(-float(np.log(tail)))
+
+    def delta(self, epsilon: ArrayLike, shift: float | Fraction) -> FloatArray:
+        """Return the hockey-stick divergence of `Z + shift` from `Z`, rounded up.
+
+        Moved downward, what lies below 0 gives the shift away.
+        """
+        loss = float(Fraction(shift) / Fraction(self.scale))
+        epsilons = as_array(epsilon) if loss > 0 else np.zeros_like(as_array(epsilon))
+        left = np.maximum(abs(loss) * (1 + 2 * _UNIT) - epsilons, 0.0)
+        return np.minimum(at_most(-np.expm1(-left), 1e-15), 1.0)
+
+
+class Gumbel(ContinuousNoise):
+    """Distribution function `e^(-e^(-x/b))`, `b` the scale.
+
+    To report the largest score with this noise is the exponential mechanism, epsilon-DP with the
+    scale `2 linf / epsilon`.
+    """
+
+    name: ClassVar[str] = "gumbel"
+    is_symmetric: ClassVar[bool] = False
+    largest_tilt: ClassVar[float] = 1.0
+    unit_mean: ClassVar[float] = _EULER_GAMMA
+    unit_variance: ClassVar[float] = math.pi**2 / 6
+
+    @classmethod
+    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
+        return cls._pure(guarantee, 2 * linf)
+
+    def _cdf(self, z: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return as_array(np.exp(-np.exp(-z)))
+
+    def _pdf(self, z: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return as_array(np.exp(-z - np.exp(-z)))
+
+    def tail(self, x: ArrayLike) -> FloatArray:
+        """Return the probability of more than `x`, to its last digits."""
+        with np.errstate(over="ignore"):
+            return as_array(-np.expm1(-np.exp(-as_array(x) / self.scale)))
+
+    def _log_tail(self, z: FloatArray) -> FloatArray:
+        # Far out the tail is e^-z, to the last digit.
+        return np.where(z > 40, -z, np.log(self.tail(np.minimum(z, 40.0) * self.scale)))
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Return independent draws."""
+        return rng.gumbel(0.0, self.scale, shape)
+
+    def _quantile(self, log_level: FloatArray, upper_tail: FloatArray) -> FloatArray:
+        return as_array(-np.log(-log_level))
+
+    def _mean_distance(self, center: FloatArray, scale: FloatArray) -> FloatArray:
+        from scipy.special import exp1
+
+        felt = (scale > 0) & (np.abs(center) <= 700 * scale)
+        z = np.where(felt, center, 0.0) / np.where(felt, scale, 1.0)
+        # The part of Z above x is E1(u) + ln u + gamma scales on average, with u = e^(-x/b).
+        above = exp1(np.exp(z)) + z + _EULER_GAMMA
+        far = np.abs(center + _EULER_GAMMA * scale)
+        return np.where(felt, scale * (2 * above - z - _EULER_GAMMA), far)
+
+    def reach(self, tail: float = 1e-16) -> tuple[float, float]:
+        """Return an interval outside of which there is less probability than about `tail`."""
+        distance = -float(np.log(tail))
+        return -float(np.log(distance)) * self.scale, distance * self.scale
+
+    def delta(self, epsilon: ArrayLike, shift: float | Fraction) -> FloatArray:
+        """Return the hockey-stick divergence of `Z + shift` from `Z`, rounded up.
+
+        With `u = e^(-x/b)` and `a = e^(shift/b)` the ratio of the densities is `a e^(-u (a - 1))`,
+        above `e^epsilon` on one side of `u = (shift/b - epsilon) / (a - 1)`.
+        """
+        epsilons = np.minimum(as_array(epsilon), 700.0)
+        loss = min(float(Fraction(shift) / Fraction(self.scale)), 700.0)
+        growth = math.exp(loss)
+        edge = np.maximum((loss - epsilons) / math.expm1(loss), 0.0) if loss else 0 * epsilons
+        if loss > 0:
+            first, second = -np.expm1(-growth * edge), -np.expm1(-edge)
+        else:
+            first, second = np.exp(-growth * edge), np.exp(-edge)
+        grown = np.exp(epsilons) * second
+        left = np.where((edge > 0) & (first > grown), first - grown + 16 * _UNIT * first, 0.0)
+        return np.minimum(at_most(left, 1e-15), 1.0)
 
 
 @overload
@@ -420,7 +526,6 @@ def noise_named(name: str, among: Iterable[str] | None = None) -> type[Noise]:
     Laplace(scale=2.0)
     """
     from omit.laws.discrete import DiscreteGaussian, Geometric
-    from omit.laws.skewed import Exponential, Gumbel
 
     laws: tuple[type[Noise], ...] = (
         Laplace,
