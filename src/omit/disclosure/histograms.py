@@ -6,35 +6,31 @@ sensitivity is √2. Projection to counts of at least 0 is post-processing and c
 Their exact deltas, without projection:
 
 * Laplace of scale 2/epsilon: `delta(e) = 1 - e^(-a/2) (1 + a/4)` with `a = epsilon - e`, and 0 from
-  `e = epsilon` on. (Each cell's loss is ±epsilon/2 with probabilities 1/2 and e^(-epsilon/2)/2, and
-  has the density e^((l - epsilon/2)/2)/4 in between; add up over both cells.)
+  `e = epsilon` on. (The loss of one cell is ±epsilon/2 with probabilities 1/2 and
+  e^(-epsilon/2)/2, and has the density e^((l - epsilon/2)/2)/4 in between; add up over both.)
 * geometric with ratio `r = e^(-epsilon/2)`: `delta(e) = (1 - e^(e - epsilon)) / (1 + r)^2`.
 * discrete Gaussian of parameter s²: the loss is `(d + 1)/s²` with `d` the difference of two noises;
-  the sum over `d` is cut where less than 1e-30 is left, and what is left is added.
+  the sum over `d` is cut where the rest is below 1e-30, and that is added.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit._text import rounded_up
-from omit.disclosure.protection import (
-    CellErrors,
-    ExactDelta,
-    Protection,
-    PublishedBound,
-    require_drawing,
-)
-from omit.disclosure.suppression import _require_replace
+from omit.disclosure.protection import CellErrors, ExactDelta, Protection, PublishedBound
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee
+from omit.guarantee import Guarantee, NoGuarantee, Relation
+from omit.laws.base import Noise
 from omit.laws.discrete import DiscreteGaussian, Geometric, least_square, positive_variance
 from omit.laws.noise import Laplace
 
@@ -42,8 +38,35 @@ _UP = 1 + 2e-15  # more than rounding can have taken from a delta
 _SMALLEST_EPSILON = 1e-12  # whole noise stays far below 2^53
 
 
+class NoisyHistogram(Protection):
+    """Independent noise on every count, and 0 for every count that is then negative."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
+
+    def __str__(self) -> str:
+        return f"{self.key} histogram"
+
+    @property
+    @abstractmethod
+    def noise(self) -> Noise:
+        """The noise on one count."""
+
+    @abstractmethod
+    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
+        """Return the smallest delta at an epsilon, which is the same in every universe."""
+
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
+        return Guarantee(self.epsilon, 0.0, neighbours)
+
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
+        return np.maximum(0.0, table.flat + self.noise.draw(rng, (runs, table.cells)))
+
+
 @dataclass(frozen=True)
-class LaplaceHistogram(Protection):
+class LaplaceHistogram(NoisyHistogram):
     """Laplace noise of scale 2/epsilon on every count: (epsilon, 0)-DP.
 
     Examples
@@ -52,18 +75,13 @@ class LaplaceHistogram(Protection):
     0.1238491190...
     """
 
+    key: ClassVar[str] = "Laplace"
     epsilon: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
-
-    def __str__(self) -> str:
-        return "Laplace histogram"
-
     @property
-    def key(self) -> str:
-        """A short name."""
-        return "Laplace"
+    def noise(self) -> Laplace:
+        """The noise on one count."""
+        return Laplace(2 / self.epsilon)
 
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
         """Return the smallest delta at an epsilon."""
@@ -72,36 +90,23 @@ class LaplaceHistogram(Protection):
         delta = -math.expm1(-a / 2) - math.exp(-a / 2) * a / 4
         return ExactDelta.of_delta(epsilon, delta * _UP)
 
-    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return (epsilon, 0)."""
-        _require_replace(neighbours)
-        return Guarantee(self.epsilon, 0.0, REPLACE)
-
     def published_bounds(self, table: CountTable) -> tuple[PublishedBound, ...]:
         """Return Theorem 7 of the paper."""
         smallest, largest = float(table.flat.min()), float(table.flat.max())
         factor = math.exp(-self.epsilon * smallest / 2) / 2
         return (PublishedBound("Theorem 7", "fairness", factor * (largest - smallest)),)
 
-    def errors(self, table: CountTable) -> CellErrors:
-        """Return the errors of all cells; the bias is e^(-epsilon x/2)/epsilon."""
-        _validate.instance("table", table, CountTable, "made by tabulate")
+    def _errors(self, table: CountTable) -> CellErrors:
         x, b = as_array(table.flat), 2 / self.epsilon
         with np.errstate(over="ignore"):
             tail = np.exp(-x / b)
-        bias = b / 2 * tail
+        bias = b / 2 * tail  # e^(-epsilon x/2)/epsilon
         square = b**2 * (2 - tail) - b * x * tail
         return CellErrors(bias, square - bias**2, b / 2 * (2 - tail))
 
-    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run."""
-        runs = require_drawing(table, rng, runs)
-        x = as_array(table.flat)
-        return np.maximum(0.0, x + Laplace(2 / self.epsilon).draw(rng, (runs, len(x))))
-
 
 @dataclass(frozen=True)
-class GeometricHistogram(Protection):
+class GeometricHistogram(NoisyHistogram):
     """Two-sided geometric noise with ratio e^(-epsilon/2): (epsilon, 0)-DP, and whole counts.
 
     Examples
@@ -110,37 +115,21 @@ class GeometricHistogram(Protection):
     0.24491866...
     """
 
+    key: ClassVar[str] = "geometric"
     epsilon: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
-
-    def __str__(self) -> str:
-        return "geometric histogram"
-
     @property
-    def key(self) -> str:
-        """A short name."""
-        return "geometric"
-
-    @property
-    def _noise(self) -> Geometric:
+    def noise(self) -> Geometric:
+        """The noise on one count."""
         return Geometric(2 / self.epsilon)
 
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
         """Return the smallest delta at an epsilon."""
         excess = -math.expm1(min(0.0, _validate.epsilon(epsilon) - self.epsilon))
-        return ExactDelta.of_delta(epsilon, excess / (1 + self._noise.ratio) ** 2 * _UP)
+        return ExactDelta.of_delta(epsilon, excess / (1 + self.noise.ratio) ** 2 * _UP)
 
-    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return (epsilon, 0)."""
-        _require_replace(neighbours)
-        return Guarantee(self.epsilon, 0.0, REPLACE)
-
-    def errors(self, table: CountTable) -> CellErrors:
-        """Return the errors of all cells."""
-        _validate.instance("table", table, CountTable, "made by tabulate")
-        x, r, gap = as_array(table.flat), self._noise.ratio, self._noise.stop
+    def _errors(self, table: CountTable) -> CellErrors:
+        x, r, gap = as_array(table.flat), self.noise.ratio, self.noise.stop
         # P(noise >= s) = r^s/(1 + r): sums of it, and of (2s - 1) times it, over s = 1, ..., x
         with np.errstate(over="ignore"):
             below = np.exp(-self.epsilon / 2 * x)
@@ -151,15 +140,9 @@ class GeometricHistogram(Protection):
         bias = one * below
         return CellErrors(bias, two + second - bias**2, one + first)
 
-    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run."""
-        runs = require_drawing(table, rng, runs)
-        x = as_array(table.flat)
-        return np.maximum(0.0, x + self._noise.draw(rng, (runs, len(x))))
-
 
 @dataclass(frozen=True)
-class DiscreteGaussianHistogram(Protection):
+class DiscreteGaussianHistogram(NoisyHistogram):
     """Discrete Gaussian noise on every count (Canonne, Kamath, Steinke 2020).
 
     `draw` draws exactly, with whole numbers and fractions only. `simulate` inverts a table of the
@@ -181,11 +164,12 @@ class DiscreteGaussianHistogram(Protection):
     35.72
     """
 
+    key: ClassVar[str] = "discrete Gaussian"
     variance: Fraction
     epsilon: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _require_positive(self.epsilon))
+        super().__post_init__()
         object.__setattr__(self, "variance", positive_variance(self.variance))
 
     @classmethod
@@ -200,7 +184,7 @@ class DiscreteGaussianHistogram(Protection):
         _validate.instance("target", target, Guarantee)
         if target.delta == 0:
             raise InvalidInput("Discrete Gaussian noise needs delta > 0.")
-        _require_replace(target.neighbours)
+        cls.require_relation(target.neighbours)
         _require_positive(target.epsilon)
 
         def reached(variance: Fraction) -> bool:
@@ -211,15 +195,11 @@ class DiscreteGaussianHistogram(Protection):
 
     def __str__(self) -> str:
         # Rounded up: whoever takes the digits for the number has no less noise.
-        return f"discrete Gaussian histogram of variance {rounded_up(float(self.variance), 3)}"
+        return f"{super().__str__()} of variance {rounded_up(float(self.variance), 3)}"
 
     @property
-    def key(self) -> str:
-        """A short name."""
-        return "discrete Gaussian"
-
-    @property
-    def _noise(self) -> DiscreteGaussian:
+    def noise(self) -> DiscreteGaussian:
+        """The noise on one count."""
         return DiscreteGaussian(square=self.variance)
 
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
@@ -230,7 +210,7 @@ class DiscreteGaussianHistogram(Protection):
         epsilon = _validate.epsilon(epsilon)
         variance = float(self.variance)
         # P(d) ∝ e^(-d²/4s²) times the sum of e^(-(z - d/2)²/s²) over z, which knows d's parity only
-        law = self._noise.half_pmf()
+        law = self.noise.half_pmf()
         reach = len(law) - 1
         z = np.arange(-reach, reach + 1)
         parity = [math.fsum(np.exp(-((z - half) ** 2) / variance)) for half in (0.0, 0.5)]
@@ -243,15 +223,11 @@ class DiscreteGaussianHistogram(Protection):
         delta = math.fsum((difference * excess).tolist())
         return ExactDelta.of_delta(epsilon, delta * (1 + 1e-12) + 1e-30)
 
-    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return (epsilon, delta) with the exact delta."""
-        _require_replace(neighbours)
-        return self.exact_delta(self.epsilon).guarantee("the noise is too small.")
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
+        return self.exact_delta(self.epsilon).guarantee("the noise is too small.", neighbours)
 
-    def errors(self, table: CountTable) -> CellErrors:
-        """Return the errors of all cells, from sums over the noise."""
-        _validate.instance("table", table, CountTable, "made by tabulate")
-        law = self._noise.half_pmf()
+    def _errors(self, table: CountTable) -> CellErrors:
+        law = self.noise.half_pmf()
         reach = len(law) - 1
         above = np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])  # P(noise >= s)
         s = np.arange(1, reach + 1)
@@ -261,21 +237,13 @@ class DiscreteGaussianHistogram(Protection):
         bias = first[-1] - first[x]
         return CellErrors(bias, second[-1] + second[x] - bias**2, first[-1] + first[x])
 
-    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run, with noise that is drawn exactly.
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
+        # It takes about a tenth of a millisecond per cell.
+        drawn = [self.noise.draw_exactly(rng) for _ in range(runs * table.cells)]
+        return np.maximum(0.0, table.flat + as_array(drawn).reshape(runs, table.cells))
 
-        It takes about a tenth of a millisecond for every cell.
-        """
-        runs = require_drawing(table, rng, runs)
-        x = as_array(table.flat)
-        drawn = [self._noise.draw_exactly(rng) for _ in range(runs * len(x))]
-        return np.maximum(0.0, x + as_array(drawn).reshape(runs, len(x)))
-
-    def simulate(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return releases for a study of errors, drawn quickly."""
-        runs = require_drawing(table, rng, runs)
-        x = as_array(table.flat)
-        return np.maximum(0.0, x + self._noise.draw(rng, (runs, len(x))))
+    def _simulate(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
+        return super()._draw(table, rng, runs)
 
 
 def _require_positive(epsilon: float) -> float:

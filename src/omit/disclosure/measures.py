@@ -25,7 +25,7 @@ from omit.disclosure.protection import (
     require_protection,
     require_runs,
 )
-from omit.disclosure.table import Attribute, CountTable, cell_values, chosen
+from omit.disclosure.table import Attribute, CountTable, cell_values, chosen, require_table
 from omit.errors import InvalidInput
 from omit.laws.intervals import student_interval
 
@@ -105,7 +105,7 @@ def published_bounds(protection: Protection, table: CountTable) -> dict[str, flo
 
     Those on cell suppression are stated for a release that also suppresses empty cells.
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     bounds = require_protection(protection).published_bounds(table)
     return {str(bound): bound.value for bound in bounds}
 
@@ -120,7 +120,7 @@ def group_errors(
     """
     import pandas as pd
 
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     (position,) = chosen(table.attributes, [attribute], "group")
     errors = errors or require_protection(protection).errors(table)
     rows = []
@@ -184,7 +184,7 @@ def disclosure_of(
     >>> disclosure_of(table, table.flat, threshold=6, identifying=["town"])
     Disclosure(k_anonymity=4, unique=0, small=2)
     """
-    _validate.instance("table", table, CountTable)
+    require_table(table)
     threshold = _validate.positive_integer("threshold", threshold)
     whole = np.rint(cell_values(table, counts)).astype(np.int64).reshape(table.shape)
     names = table.names if identifying is None else identifying
@@ -226,7 +226,7 @@ def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
     >>> unique_exact_matches(table, np.array([[1.0, 2.0, 8.0]]))
     array([10.])
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     runs = np.atleast_2d(as_array(released))
     if runs.ndim != 2 or runs.shape[1] != table.cells or not np.isfinite(runs).all():
         raise InvalidInput(
@@ -256,7 +256,7 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
     78.62
     """
     regression = import_extra("sklearn.linear_model", "learn", "Classification")
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     (position,) = chosen(table.attributes, [target], "target")
     if len(table.attributes[position]) != 2:
         raise InvalidInput(f"Expected the target {target!r} to have two categories.")
@@ -302,7 +302,7 @@ def two_way(
     array([[1465.,   90.],
            [1272.,  297.]])
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     if not isinstance(where, Mapping):
         raise InvalidInput(
             f"Expected a group as categories by attribute, got {_validate.shown(where)}."
@@ -401,7 +401,7 @@ def constant_accuracy(table: CountTable, target: str) -> float:
     >>> round(constant_accuracy(tabulate("adult", ["sex", "income"]), "income"), 2)
     75.92
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     return float(100 * table.marginal([target]).max() / table.size)
 
 
@@ -531,7 +531,7 @@ def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[st
     >>> list(largest_groups(tabulate("adult", ["race", "sex"]), "race"))
     ['race = White', 'race = Black']
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     count = _validate.positive_integer("count", count)
     (position,) = chosen(table.attributes, [attribute], "group")
     sizes = table.marginal([attribute])

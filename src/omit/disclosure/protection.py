@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray
 from omit._text import rounded_down, rounded_up
-from omit.disclosure.table import CountTable, Universe
-from omit.errors import InvalidInput
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
+from omit.disclosure.table import CountTable, Universe, require_table
+from omit.errors import InvalidInput, WrongNeighbours
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation, relation
 
 CHANGE_QUASI_IDENTIFIERS = Relation(
     "change-quasi-identifiers",
@@ -74,11 +74,7 @@ class ExactDelta:
 
     def show_delta(self) -> str:
         """Return delta for people, also where it is as good as 1; never less than it is."""
-        if self.log_shortfall == -math.inf:
-            return "1"
-        if self.log_shortfall < math.log(1e-4):
-            return f"1 - 10^{math.floor(self.log_shortfall / math.log(10))}"
-        return rounded_up(self.delta)
+        return _near_one(self.log_shortfall, math.floor) or rounded_up(self.delta)
 
     def guarantee(self, reason: str, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return it as a guarantee, or say that it promises nothing."""
@@ -117,11 +113,16 @@ class LeastDelta:
         return 1.0 if self.log_shortfall == -math.inf else max(0.0, delta - 1e-15)
 
     def __str__(self) -> str:
-        if self.log_shortfall == -math.inf:
-            return "1"
-        if self.log_shortfall < math.log(1e-4):
-            return f"1 - 10^{math.ceil(self.log_shortfall / math.log(10))}"
-        return rounded_down(self.delta)
+        return _near_one(self.log_shortfall, math.ceil) or rounded_down(self.delta)
+
+
+def _near_one(log_shortfall: float, whole: Callable[[float], int]) -> str | None:
+    """Return a delta whose decimals would all be nines as 1, or 1 less a power of ten."""
+    if log_shortfall == -math.inf:
+        return "1"
+    if log_shortfall < math.log(1e-4):
+        return f"1 - 10^{whole(log_shortfall / math.log(10))}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ class TableWitness:
 
 @dataclass(frozen=True, eq=False)
 class CellErrors:
-    """The error of every cell, exactly: in the mean, squared about the mean, and absolute.
+    """The exact error of every cell: its mean, its variance and its expected absolute value.
 
     Parameters
     ----------
@@ -245,33 +246,73 @@ class PublishedBound:
 
 
 class Protection(ABC):
-    """A way to protect a table of counts: it states what it guarantees, and what it costs."""
+    """A way to protect a table of counts: it states what it guarantees, and what it costs.
 
-    @abstractmethod
+    A subclass has a `key`, a short name for columns and figures, and defines `_guarantee`,
+    `_errors` and `_draw`, whose arguments have been checked; `_simulate` only if releases for a
+    study of errors can be drawn more quickly.
+    """
+
+    key: ClassVar[str]
+    relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
+
+    @classmethod
+    def require_relation(cls, neighbours: str) -> Relation:
+        """Return the relation of that name, or refuse one that the protection says nothing about.
+
+        Raises
+        ------
+        WrongNeighbours
+            If its guarantees are under other relations.
+        """
+        # A relation of this room is known by its name only to the protections that have it.
+        known = {str(own): own for own in cls.relations}
+        named = isinstance(neighbours, str) and neighbours in known
+        asked = known[neighbours] if named else relation(neighbours)
+        if asked not in cls.relations:
+            raise WrongNeighbours(
+                f"The guarantees of {cls.__name__} are under {' or '.join(cls.relations)}, not "
+                f"under {asked}."
+            )
+        return asked
+
     def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
         """Return what the release promises, or why it promises nothing, with a witness."""
+        asked = self.require_relation(neighbours)
+        return self._guarantee(_validate.instance("universe", universe, Universe), asked)
 
     @abstractmethod
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee: ...
+
     def errors(self, table: CountTable) -> CellErrors:
         """Return the errors of all cells in closed form, after projection to counts >= 0."""
+        return self._errors(require_table(table))
 
     @abstractmethod
+    def _errors(self, table: CountTable) -> CellErrors: ...
+
     def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run, after projection to counts >= 0.
+        """Return released counts, one row per run, after projection to counts >= 0.
 
         Noise that is not discrete is rounded in floating point: draws are for studying errors.
         """
+        return self._draw(table, rng, _require_drawing(table, rng, runs))
+
+    @abstractmethod
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray: ...
 
     def simulate(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
         """Return releases for a study of errors, which may be drawn more quickly."""
-        return self.draw(table, rng, runs)
+        return self._simulate(table, rng, _require_drawing(table, rng, runs))
+
+    def _simulate(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
+        return self._draw(table, rng, runs)
 
     def simulate_in_blocks(
         self, table: CountTable, rng: np.random.Generator, runs: int
     ) -> Iterator[FloatArray]:
         """Give `simulate` in blocks of runs, so that a large table is not held many times."""
-        runs = require_runs(table, runs)
-        for block in blocks(runs, table.cells):
+        for block in blocks(require_runs(table, runs), table.cells):
             yield self.simulate(table, rng, block)
 
     def guarantee_if_less_changes(self, universe: Universe) -> Guarantee | NoGuarantee | None:
@@ -282,13 +323,8 @@ class Protection(ABC):
         """Return what the theorems of Das et al. say about the errors on a table."""
         return ()
 
-    @property
-    @abstractmethod
-    def key(self) -> str:
-        """A short name for columns and figures."""
 
-
-def require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> int:
+def _require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> int:
     """Return a number of releases that can be held, or refuse what nothing can be drawn with."""
     _validate.instance("rng", rng, np.random.Generator)
     return require_runs(table, runs, _MOST_HELD)
@@ -307,7 +343,7 @@ def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
     InvalidInput
         If that many runs on the table draw too many counts; the message says how many are possible.
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     runs = _validate.positive_integer("runs", runs)
     if runs * table.cells > most:
         raise InvalidInput(
@@ -318,7 +354,7 @@ def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
 
 
 def blocks(runs: int, cells: int) -> Iterator[int]:
-    """Give the runs of each block: a few million counts at a time, and at least one run.
+    """Give the number of runs per block: a few million counts at a time, and at least one run.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,11 +35,10 @@ from omit.disclosure.protection import (
     Protection,
     PublishedBound,
     TableWitness,
-    require_drawing,
 )
 from omit.disclosure.table import CountTable, Universe
 from omit.errors import InvalidInput
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
+from omit.guarantee import Guarantee, NoGuarantee, Relation
 from omit.laws.noise import Laplace
 
 _ENUMERATED = 30
@@ -67,6 +67,7 @@ class CellSuppression(Protection):
     give different ones.
     """
 
+    key: ClassVar[str] = "suppression"
     threshold: int = 6
     zeros_kept: bool = True
 
@@ -78,11 +79,6 @@ class CellSuppression(Protection):
 
     def __str__(self) -> str:
         return f"cell suppression below {self.threshold}"
-
-    @property
-    def key(self) -> str:
-        """A short name."""
-        return "suppression"
 
     @property
     def imputed(self) -> int:
@@ -102,34 +98,29 @@ class CellSuppression(Protection):
     def _untouched(self, x: FloatArray) -> NDArray[np.bool_]:
         return np.asarray((x == 0) & self.zeros_kept)
 
-    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return why there is none, with two neighbouring tables that give different answers."""
-        _require_replace(neighbours)
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
         for x, y in _pairs_near(universe, self._special):
             before, after = self._shown(x, y), self._shown(x - 1, y + 1)
             if before != after:
-                witness = TableWitness((x, y), (x - 1, y + 1), f"shown as {before} or as {after}.")
+                seen = f"shown as {before} or as {after}."
                 return NoTableGuarantee.whatever_epsilon(
                     "the same table always gives the same answer, and neighbours give different "
                     "ones.",
-                    witness,
+                    TableWitness((x, y), (x - 1, y + 1), seen),
                 )
-        return Guarantee(0.0, 0.0, REPLACE)  # nothing that is possible can be told apart
+        return Guarantee(0.0, 0.0, neighbours)  # nothing that is possible can be told apart
 
     def _shown(self, *counts: int) -> tuple[int, ...]:
+        suppressed = self.suppress_probability(counts)
         return tuple(
-            self.imputed if x < self.threshold and not (x == 0 and self.zeros_kept) else x
-            for x in counts
+            self.imputed if hidden else x for x, hidden in zip(counts, suppressed, strict=True)
         )
 
-    def errors(self, table: CountTable) -> CellErrors:
-        """Return the errors of all cells; a deterministic release has no variance."""
-        _validate.instance("table", table, CountTable, "made by tabulate")
-        return _two_valued_errors(table.flat, self.imputed, self.suppress_probability(table.flat))
+    def _errors(self, table: CountTable) -> CellErrors:
+        shift, p = self.imputed - as_array(table.flat), self.suppress_probability(table.flat)
+        return CellErrors(shift * p, shift**2 * p * (1 - p), np.abs(shift) * p)
 
-    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return the table as published."""
-        runs = require_drawing(table, rng, runs)
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
         x = as_array(table.flat)
         shown = np.where(self.suppress_probability(x) > 0, float(self.imputed), x)
         return np.broadcast_to(shown, (runs, len(x))).copy()
@@ -157,6 +148,7 @@ class RandomisedCellSuppression(CellSuppression):
     0.992450654
     """
 
+    key: ClassVar[str] = "randomised suppression"
     epsilon: float = 1.0
 
     def __post_init__(self) -> None:
@@ -166,12 +158,7 @@ class RandomisedCellSuppression(CellSuppression):
             raise InvalidInput("Expected epsilon above 0: the noise has scale 2/epsilon.")
 
     def __str__(self) -> str:
-        return f"randomised cell suppression below {self.threshold}"
-
-    @property
-    def key(self) -> str:
-        """A short name."""
-        return "randomised suppression"
+        return f"randomised {super().__str__()}"
 
     @property
     def noise(self) -> Laplace:
@@ -189,14 +176,12 @@ class RandomisedCellSuppression(CellSuppression):
         """Return its logarithm, also where the probability is no floating-point number."""
         return float(self.noise.log_tail(count - self.threshold))
 
-    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return the exact delta at the protection's epsilon, or why it is 1."""
-        _require_replace(neighbours)
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
         reason = "counts from the threshold on are published as they are."
         exact = self.exact_delta(self.epsilon, universe)
         if exact.log_shortfall == -math.inf:
             reason = "a cell that is shown as empty tells that it had no record."
-        return exact.guarantee(reason)
+        return exact.guarantee(reason, neighbours)
 
     def published_delta(self, largest_count: int) -> ExactDelta:
         """Return delta by Theorem 1 of the paper: valid for k < B, and not tight."""
@@ -221,6 +206,7 @@ class RandomisedCellSuppression(CellSuppression):
 
     def exact_delta(self, epsilon: float, universe: Universe) -> ExactDelta:
         """Return the smallest delta over all neighbouring tables of the universe."""
+        _validate.instance("universe", universe, Universe)
         epsilon = _validate.epsilon(epsilon)
         worst = ExactDelta.of_delta(epsilon, 0.0)
         for x, y in _pairs_near(universe, self._special):
@@ -261,27 +247,11 @@ class RandomisedCellSuppression(CellSuppression):
         log_shown = float(self.noise.log_tail(self.threshold - x))
         return {self.imputed: self.log_suppress_probability(x), x: log_shown}
 
-    def errors(self, table: CountTable) -> CellErrors:
-        """Return the errors of all cells: the bias is (⌊k/2⌋ - x) times the probability."""
-        _validate.instance("table", table, CountTable, "made by tabulate")
-        return _two_valued_errors(table.flat, self.imputed, self.suppress_probability(table.flat))
-
-    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run."""
-        runs = require_drawing(table, rng, runs)
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
         x = as_array(table.flat)
         suppressed = x + self.noise.draw(rng, (runs, len(x))) < self.threshold
         suppressed &= ~self._untouched(x)
         return np.where(suppressed, float(self.imputed), x)
-
-
-def _two_valued_errors(counts: ArrayLike, imputed: int, probability: FloatArray) -> CellErrors:
-    shift = imputed - as_array(counts)
-    return CellErrors(
-        bias=shift * probability,
-        variance=shift**2 * probability * (1 - probability),
-        absolute=np.abs(shift) * probability,
-    )
 
 
 def _pairs_near(universe: Universe, special: frozenset[int]) -> list[tuple[int, int]]:
@@ -290,7 +260,6 @@ def _pairs_near(universe: Universe, special: frozenset[int]) -> list[tuple[int, 
     All pairs where there are few; else the corners of the feasible polygon and, where one of the
     counts is special, the largest other counts: what both tables can show shrinks as they grow.
     """
-    _validate.instance("universe", universe, Universe)
     m, B, n = universe.records, universe.largest_count, universe.cells
     if n < 2:
         return []
@@ -308,12 +277,3 @@ def _pairs_near(universe: Universe, special: frozenset[int]) -> list[tuple[int, 
     pairs |= {(x, min(B - 1, m - x) - step) for x in values for step in steps}
     pairs |= {(min(B, m - y) - step, y) for y in values for step in steps}
     return sorted(pair for pair in pairs if feasible(*pair))
-
-
-def _require_replace(neighbours: str) -> None:
-    from omit.errors import WrongNeighbours
-
-    if relation(neighbours) != REPLACE:
-        raise WrongNeighbours(
-            f"A table of counts is protected under {REPLACE}, not under {neighbours}."
-        )

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,16 +38,12 @@ from omit.disclosure.protection import (
     Protection,
     PublishedBound,
     blocks,
-    require_drawing,
     require_runs,
 )
-from omit.disclosure.swapping_exact import kept_attributes, swapping_guarantee
-from omit.disclosure.table import CountTable, Universe, chosen
-from omit.errors import InvalidInput, WrongNeighbours
-from omit.guarantee import REPLACE, Guarantee, NoGuarantee, relation
-
-Donor: TypeAlias = Literal["another record", "other quasi-identifiers"]
-Ties: TypeAlias = Literal["random", "first"]
+from omit.disclosure.swapping_exact import Donor, SwapRule, swapping_guarantee
+from omit.disclosure.table import CountTable, Universe, chosen, require_table
+from omit.errors import InvalidInput
+from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
 _MOST_NUMBERS = 100_000_000
 # With x = t Σ p_j the integrand falls like e^-x and no derivative exceeds 1. Beyond x = 48 nothing
@@ -80,19 +76,13 @@ class SwapLaw:
 
 
 @dataclass(frozen=True)
-class Swapping(Protection):
+class Swapping(SwapRule, Protection):
     """Give every record, with probability `rate`, the quasi-identifiers of the nearest record.
 
-    Parameters
-    ----------
-    quasi_identifiers : tuple of str
-        The attributes that are swapped.
-    rate : float
-        The probability that a record is swapped; the paper's 1 - γ.
-    donor : {"another record", "other quasi-identifiers"}
-        Who may be a donor; the paper says both.
-    ties : {"random", "first"}
-        Which of several nearest records is the donor.
+    The parameters are those of `SwapRule`. Under "replace" whatever is not a quasi-identifier is
+    released unchanged. Under "change-quasi-identifiers" delta is exact for up to five records, if
+    a cell can hold all of them, and else an upper bound; beyond that, a lower bound is proved for
+    every epsilon.
 
     Examples
     --------
@@ -103,31 +93,15 @@ class Swapping(Protection):
     no guarantee: no (ε, δ) with δ < 1: town is released as it is.
     """
 
-    quasi_identifiers: tuple[str, ...]
-    rate: float = 0.25
-    donor: Donor = "another record"
-    ties: Ties = "random"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _validate.probability("rate", self.rate))
-        names = _validate.texts("quasi-identifiers", self.quasi_identifiers)
-        if not names:
-            raise InvalidInput("Expected quasi-identifiers as a sequence of attribute names.")
-        object.__setattr__(self, "quasi_identifiers", names)
-        _validate.one_of("donor", self.donor, ("another record", "other quasi-identifiers"))
-        _validate.one_of("ties", self.ties, ("random", "first"))
+    key: ClassVar[str] = "swapping"
+    relations: ClassVar[tuple[Relation, ...]] = (REPLACE, CHANGE_QUASI_IDENTIFIERS)
 
     def __str__(self) -> str:
         return f"swapping {', '.join(self.quasi_identifiers)} at rate {self.rate:g}"
 
-    @property
-    def key(self) -> str:
-        """A short name."""
-        return "swapping"
-
     def law(self, table: CountTable) -> SwapLaw:
         """Return what happens to the records of every occupied cell."""
-        _validate.instance("table", table, CountTable, "made by tabulate")
+        require_table(table)
         matrix, positions, profiles = _profiles(table, self.quasi_identifiers)
         quasi_places = chosen(table.attributes, self.quasi_identifiers, "quasi-identifier")
         sizes = [n for position, n in enumerate(table.shape) if position not in quasi_places]
@@ -155,43 +129,16 @@ class Swapping(Protection):
         chances[index, quasi] += np.where(some, 1 - self.rate, 1.0)  # without donor, unchanged
         return SwapLaw(positions[rows, quasi], matrix[rows, quasi], positions[rows], chances)
 
-    def donor_chances(self, candidates: FloatArray) -> FloatArray:
-        """Return the law of the donor's quasi-identifiers from candidates by level."""
-        numbers = candidates.sum(axis=2)
-        nearest = (numbers > 0).argmax(axis=1)
-        chosen_level = candidates[np.arange(len(candidates)), nearest]
-        return as_array(chosen_level / chosen_level.sum(axis=1, keepdims=True))
-
-    def guarantee(self, universe: Universe, neighbours: str = REPLACE) -> Guarantee | NoGuarantee:
-        """Return delta for few records, else why nothing is promised, with a witness.
-
-        Under "replace" whatever is not a quasi-identifier is released unchanged. Under
-        "change-quasi-identifiers" delta is exact for up to five records, if a cell can hold all of
-        them, and else an upper bound; beyond that, a lower bound is proved for every epsilon.
-        """
-        _validate.instance("universe", universe, Universe)
-        # A relation of this room only, so that its name is known here only.
-        swapped = isinstance(neighbours, str) and neighbours == CHANGE_QUASI_IDENTIFIERS
-        asked = CHANGE_QUASI_IDENTIFIERS if swapped else relation(neighbours)
-        if asked not in (REPLACE, CHANGE_QUASI_IDENTIFIERS):
-            raise WrongNeighbours(
-                f"Swapping is described under {REPLACE} or {CHANGE_QUASI_IDENTIFIERS}, not under "
-                f"{asked}."
-            )
-        return swapping_guarantee(self, universe, asked, self._stated_epsilon)
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
+        return swapping_guarantee(self, universe, neighbours, epsilon=0.0)
 
     def guarantee_if_less_changes(self, universe: Universe) -> Guarantee | NoGuarantee | None:
         """Return what is promised if only quasi-identifiers change; None if nothing else can."""
-        if not kept_attributes(self.quasi_identifiers, universe):
+        if not self.kept_attributes(universe):
             return None
         return self.guarantee(universe, CHANGE_QUASI_IDENTIFIERS)
 
-    @property
-    def _stated_epsilon(self) -> float:
-        return 0.0
-
-    def errors(self, table: CountTable) -> CellErrors:
-        """Return the errors of all cells: sums of independent binomials."""
+    def _errors(self, table: CountTable) -> CellErrors:
         law = self.law(table)
         bias, variance = self.bias_and_variance(table, law)
         return CellErrors(bias, variance, _absolute_errors(law, table))
@@ -206,9 +153,7 @@ class Swapping(Protection):
         np.add.at(variance, law.targets, law.counts[:, None] * law.chances * (1 - law.chances))
         return mean - as_array(table.flat), variance
 
-    def draw(self, table: CountTable, rng: np.random.Generator, runs: int = 1) -> FloatArray:
-        """Return released counts, one row for each run."""
-        runs = require_drawing(table, rng, runs)
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
         return _draw(self.law(table), table.cells, rng, runs)
 
     def simulate_in_blocks(
@@ -243,6 +188,7 @@ class RandomisedSwapping(Swapping):
     Guarantee(epsilon=0.1, delta=0.7621926..., neighbours='change-quasi-identifiers')
     """
 
+    key: ClassVar[str] = "randomised swapping"
     epsilon: float = 1.0
 
     def __post_init__(self) -> None:
@@ -258,14 +204,8 @@ class RandomisedSwapping(Swapping):
     def __str__(self) -> str:
         return f"randomised {super().__str__()}"
 
-    @property
-    def key(self) -> str:
-        """A short name."""
-        return "randomised swapping"
-
-    @property
-    def _stated_epsilon(self) -> float:
-        return self.epsilon
+    def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
+        return swapping_guarantee(self, universe, neighbours, self.epsilon)
 
     def donor_chances(self, candidates: FloatArray) -> FloatArray:
         """Return the law of the donor's quasi-identifiers under permute-and-flip."""

@@ -1,4 +1,4 @@
-"""The exact delta of swapping for few records, and what can be said for many.
+"""What swapping promises: the exact delta for few records, and what can be said for many.
 
 The release is the whole data set, row by row. Under "change-quasi-identifiers" the discrepancies
 are the same for both databases, so every row is swapped independently with a known law, and delta
@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -29,34 +29,66 @@ from omit._compile import compiled
 from omit._numeric import FloatArray, IntArray, as_array
 from omit.disclosure.protection import ExactDelta, LeastDelta, NoTableGuarantee, TableWitness
 from omit.disclosure.table import Attribute, Universe, chosen
+from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
+
+Donor: TypeAlias = Literal["another record", "other quasi-identifiers"]
+Ties: TypeAlias = Literal["random", "first"]
 
 MOST_RECORDS = 5
 _BUDGET = 20_000_000
 
 
-@runtime_checkable
-class SwapRule(Protocol):
-    """What is public about swapping, which is all that its guarantee depends on."""
+@dataclass(frozen=True)
+class SwapRule:
+    """What is public about swapping, which is all that its guarantee depends on.
 
-    @property
-    def quasi_identifiers(self) -> tuple[str, ...]:
-        """The attributes that are swapped."""
+    Parameters
+    ----------
+    quasi_identifiers : tuple of str
+        The attributes that are swapped.
+    rate : float
+        The probability that a record is swapped; the paper's 1 - γ.
+    donor : {"another record", "other quasi-identifiers"}
+        Who may be a donor; the paper says both.
+    ties : {"random", "first"}
+        Which of several nearest records is the donor.
+    """
 
-    @property
-    def rate(self) -> float:
-        """The probability that a record is swapped."""
+    quasi_identifiers: tuple[str, ...]
+    rate: float = 0.25
+    donor: Donor = "another record"
+    ties: Ties = "random"
 
-    @property
-    def donor(self) -> str:
-        """Who may be a donor."""
-
-    @property
-    def ties(self) -> str:
-        """Which of several nearest records is the donor."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", _validate.probability("rate", self.rate))
+        names = _validate.texts("quasi-identifiers", self.quasi_identifiers)
+        if not names:
+            raise InvalidInput("Expected quasi-identifiers as a sequence of attribute names.")
+        object.__setattr__(self, "quasi_identifiers", names)
+        _validate.one_of("donor", self.donor, get_args(Donor))
+        _validate.one_of("ties", self.ties, get_args(Ties))
 
     def donor_chances(self, candidates: FloatArray) -> FloatArray:
         """Return the law of the donor's quasi-identifiers from candidates by level."""
+        numbers = candidates.sum(axis=2)
+        nearest = (numbers > 0).argmax(axis=1)
+        chosen_level = candidates[np.arange(len(candidates)), nearest]
+        return as_array(chosen_level / chosen_level.sum(axis=1, keepdims=True))
+
+    def combinations(self, universe: Universe) -> int:
+        """Return how many combinations of quasi-identifiers there are."""
+        quasi = chosen(universe.attributes, self.quasi_identifiers, "quasi-identifier")
+        return math.prod(len(universe.attributes[position]) for position in quasi)
+
+    def kept_attributes(self, universe: Universe) -> list[Attribute]:
+        """Return the attributes that are released as they are and can differ."""
+        quasi = chosen(universe.attributes, self.quasi_identifiers, "quasi-identifier")
+        return [
+            attribute
+            for position, attribute in enumerate(universe.attributes)
+            if position not in quasi and len(attribute) > 1
+        ]
 
 
 @dataclass(frozen=True)
@@ -79,8 +111,8 @@ def swapping_guarantee(
     swapping: SwapRule, universe: Universe, neighbours: Relation, epsilon: float
 ) -> Guarantee | NoGuarantee:
     """Return what swapping promises in a universe."""
-    combinations = _combinations(swapping, universe)
-    kept = kept_attributes(swapping.quasi_identifiers, universe)
+    combinations = swapping.combinations(universe)
+    kept = swapping.kept_attributes(universe)
     only_table = universe.largest_count * universe.cells == universe.records
     if only_table or (combinations < 2 and not (neighbours == REPLACE and kept)):
         return Guarantee(0.0, 0.0, neighbours)  # there are no neighbours
@@ -120,22 +152,6 @@ def swapping_guarantee(
     )
 
 
-def _combinations(swapping: SwapRule, universe: Universe) -> int:
-    """Return how many combinations of quasi-identifiers there are."""
-    quasi = chosen(universe.attributes, swapping.quasi_identifiers, "quasi-identifier")
-    return math.prod(len(universe.attributes[position]) for position in quasi)
-
-
-def kept_attributes(quasi_identifiers: Sequence[str], universe: Universe) -> list[Attribute]:
-    """Return the attributes that are released as they are and can differ."""
-    quasi = chosen(universe.attributes, quasi_identifiers, "quasi-identifier")
-    return [
-        attribute
-        for position, attribute in enumerate(universe.attributes)
-        if position not in quasi and len(attribute) > 1
-    ]
-
-
 def _moved_record(universe: Universe, kept: Attribute) -> TableWitness:
     """Return two tables in which one record has another value of an attribute that is not swapped.
 
@@ -170,9 +186,9 @@ def lower_bound_delta(swapping: SwapRule, universe: Universe) -> LeastDelta | No
     >>> print(lower_bound_delta(Swapping(("sex",), rate=0.25), Universe((sex,), 7634)))
     0.8053
     """
-    _validate.instance("swapping", swapping, SwapRule)  # type: ignore[type-abstract]
+    _validate.instance("swapping", swapping, SwapRule)
     _validate.instance("universe", universe, Universe)
-    combinations = _combinations(swapping, universe)
+    combinations = swapping.combinations(universe)
     m, rate = universe.records, swapping.rate
     alike = m - 1 if combinations > 2 else m
     if combinations < 2 or universe.largest_count < alike:
@@ -196,12 +212,12 @@ def exact_swapping_delta(
     A declared largest count is not used: below the number of records, it is an upper bound, and
     there is no witness, because the worst data sets may not be possible.
     """
-    _validate.instance("swapping", swapping, SwapRule)  # type: ignore[type-abstract]
+    _validate.instance("swapping", swapping, SwapRule)
     _validate.instance("universe", universe, Universe)
     epsilon = _validate.epsilon(epsilon)
     if universe.records > MOST_RECORDS:
         return None
-    combinations = _combinations(swapping, universe)
+    combinations = swapping.combinations(universe)
     names = swapping.quasi_identifiers
     rest = [len(attribute) for attribute in universe.attributes if attribute.name not in names]
     m = universe.records

@@ -340,6 +340,11 @@ class CountTable:
         return positions
 
 
+def require_table(table: CountTable) -> CountTable:
+    """Return a table of counts, or refuse what is none."""
+    return _validate.instance("table", table, CountTable, "made by tabulate")
+
+
 def cell_values(table: CountTable, values: ArrayLike) -> FloatArray:
     """Return a number for every cell of a table in one row, or refuse what does not fit it.
 
@@ -348,7 +353,7 @@ def cell_values(table: CountTable, values: ArrayLike) -> FloatArray:
     >>> cell_values(CountTable((Attribute("sex", ("F", "M")),), np.array([1, 2])), [3, 4])
     array([3., 4.])
     """
-    _validate.instance("table", table, CountTable, "made by tabulate")
+    require_table(table)
     row = as_array(values).reshape(-1)
     if row.size != table.cells or not np.isfinite(row).all():
         raise InvalidInput(
