@@ -354,7 +354,8 @@ class StudentT(SymmetricNoise):
 class Exponential(ContinuousNoise):
     """Density `e^(-x/b) / b` for `x >= 0`, `b` the scale.
 
-    Added to scores of which the largest is reported, the scale `2 linf / epsilon` is epsilon-DP.
+    Added to scores of which the largest is reported, the scale `2 linf / epsilon` is epsilon-DP,
+    where `linf` may be taken after a common shift: half of what two changes differ by at most.
 
     References
     ----------
@@ -418,7 +419,7 @@ class Gumbel(ContinuousNoise):
     """Distribution function `e^(-e^(-x/b))`, `b` the scale.
 
     To report the largest score with this noise is the exponential mechanism, epsilon-DP with the
-    scale `2 linf / epsilon`.
+    scale `2 linf / epsilon`, `linf` taken as for exponential noise.
     """
 
     name: ClassVar[str] = "gumbel"

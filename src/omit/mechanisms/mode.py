@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput, NotExact
@@ -28,7 +29,10 @@ from omit.mechanisms.base import (
 )
 
 Kind = Literal["laplace", "exponential", "gaussian", "gumbel"]
+Variant = Literal["published", "tight"]
 KINDS: tuple[Kind, ...] = ("laplace", "exponential", "gaussian", "gumbel")
+# Noise that protects which count is the largest, and not the counts.
+_SELECTING: tuple[Kind, ...] = ("exponential", "gumbel")
 # So little noise that it only breaks ties between counts, of which one wins by chance.
 _TIES_ONLY = 1e-6
 _HARDLY_ANY_NOISE = Gaussian(0.01)
@@ -43,19 +47,36 @@ class NoisyMode(Mechanism):
     - ``"laplace"``: the whole histogram is protected, scale 1/epsilon (2/epsilon under replace).
     - ``"gaussian"``: the whole histogram, with exactly calibrated noise for L2 sensitivity 1
       (the square root of 2 under replace).
-    - ``"exponential"``: report-noisy-max with exponential noise, scale 2/epsilon.
-    - ``"gumbel"``: the exponential mechanism, scale 2/epsilon.
+    - ``"exponential"``: report-noisy-max with exponential noise, which is permute-and-flip.
+    - ``"gumbel"``: the exponential mechanism.
+
+    The last two protect only which count is the largest. Counts that all change by the same number
+    have the same largest one, so what matters is how far apart the changes of two counts are: by 1
+    under add-remove, where one count moves and the others stay, and by 2 under replace, where one
+    rises and one falls. That, divided by epsilon, is the scale (the documentation, "How much noise
+    a choice needs", has the proof).
 
     Where several values share the largest count, each of them counts as right.
+
+    Parameters
+    ----------
+    noise : {"laplace", "exponential", "gaussian", "gumbel"}
+        Gaussian noise needs delta > 0.
+    variant : {"published", "tight"}
+        For exponential and Gumbel noise: the scale 2/epsilon under both relations, which is twice
+        what add-remove needs, or the least one for the relation.
 
     Examples
     --------
     >>> from omit import Guarantee
-    >>> NoisyMode(noise="gumbel").count_noise(Guarantee(0.5))
+    >>> NoisyMode(noise="gumbel", variant="published").count_noise(Guarantee(0.5))
     Gumbel(scale=4.0)
+    >>> NoisyMode(noise="gumbel", variant="tight").count_noise(Guarantee(0.5))
+    Gumbel(scale=2.0)
     """
 
     noise: Kind = "laplace"
+    variant: Variant = "published"
 
     statistic: ClassVar[str] = "mode"
     metric: ClassVar[str] = "probability of a wrong answer"
@@ -65,11 +86,14 @@ class NoisyMode(Mechanism):
 
     def __post_init__(self) -> None:
         noise_named(self.noise, KINDS)
+        _validate.one_of("variant", self.variant, ("published", "tight"))
 
     def __str__(self) -> str:
+        tight = self.variant == "tight" and self.noise in _SELECTING
+        least = " of the least scale" if tight else ""
         if self.noise == "gumbel":
-            return "noisy mode, exponential mechanism"
-        return f"noisy mode, {self.noise.capitalize()} noise"
+            return f"noisy mode, exponential mechanism{least}"
+        return f"noisy mode, {self.noise.capitalize()} noise{least}"
 
     def count_noise(self, promise: Promise) -> Noise:
         """Return the noise of every count."""
@@ -78,7 +102,9 @@ class NoisyMode(Mechanism):
         self.require_relation(promise)
         changed = 2 if promise.neighbours == REPLACE else 1
         law = noise_named(self.noise)
-        return law.calibrated(promise, changed, l2=math.sqrt(changed), linf=1)
+        # Up to what all counts have in common, a single one that moves by 1 moves them by 1/2.
+        largest = changed / 2 if self.variant == "tight" else 1
+        return law.calibrated(promise, changed, l2=math.sqrt(changed), linf=largest)
 
     def prepare(
         self, data: Column, promise: Promise, *, bounds: Bounds | None = None, truth: Any = None

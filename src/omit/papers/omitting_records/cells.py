@@ -206,8 +206,8 @@ COLUMN_MECHANISMS: Mapping[str, Mechanism] = {
     "mean, Gaussian": NoisyMean("gaussian", "published"),
     "mode, Laplace": NoisyMode("laplace"),
     "mode, Gaussian": NoisyMode("gaussian"),
-    "mode, exponential": NoisyMode("exponential"),
-    "mode, exponential mechanism": NoisyMode("gumbel"),
+    "mode, exponential": NoisyMode("exponential", "published"),
+    "mode, exponential mechanism": NoisyMode("gumbel", "published"),
 }
 CLUSTERINGS: Mapping[str, Mechanism] = {
     "DPLloyd": DPLloyd(5),
