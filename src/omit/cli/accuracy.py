@@ -1,76 +1,150 @@
 """`omit compare`, `omit best` and `omit solve`: accuracy at the same privacy.
 
-The first argument of each is what `choosing.choose` makes of the options that all three share.
+The first argument of all three is what `choose` makes of the options that they share.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from omit.cli.choosing import Chosen
+from omit.cli import options
 from omit.cli.emit import emit, progress_bar, report_file
-from omit.cli.options import PUBLISHED_RUNS, Json, RowsPerPerson, runs_asked_for
+from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from omit.data.base import Data
-    from omit.mechanisms.base import Mechanism
+    from collections.abc import Sequence
 
-Epsilon = Annotated[float, typer.Option(help="Epsilon of the release.")]
-SampledFrom = Annotated[
-    int | None,
-    typer.Option(
-        "--sampled-from",
-        help="Size of the population of which the data are a secret simple random sample; the "
-        "guarantee is then for the population.",
-    ),
-]
-Truth = Annotated[
-    str | None, typer.Option(help="A known value to compare with, instead of the data's own.")
-]
-Runs = Annotated[
-    str,
-    typer.Option(
-        help="Number of simulated runs (a maximum for clusterings), or paper for the number used "
-        "in the paper."
-    ),
-]
+    from omit.data.base import Data
+    from omit.data.column import Column
+    from omit.guarantee import Guarantee
+    from omit.mechanisms.base import Mechanism
+    from omit.report.result import Result
+
+# Far beyond all use, and still no matter of days or of all the memory.
+MOST_CLUSTERS = 1_000
+MOST_ITERATIONS = 1_000
+MOST_CANDIDATES = 10_000
+
+
+class Chosen(NamedTuple):
+    """The data, what is computed from them and how often, and under which relation and delta."""
+
+    data: "Data"
+    mechanisms: "Sequence[Mechanism]"
+    neighbours: str
+    delta: float
+    truth: str | None
+    runs: str
+
+    def target(self, epsilon: float) -> "Guarantee":
+        """Return the guarantee that is asked for."""
+        from omit.guarantee import Guarantee
+
+        return Guarantee(epsilon, self.delta, self.neighbours)
+
+    def settings(self, mechanism: "Mechanism") -> dict[str, Any]:
+        """Return the truth and the number of runs for a mechanism, as arguments."""
+        runs = options.runs_asked_for(self.runs)
+        return {
+            "truth": known_truth(self.truth, mechanism.statistic, self.data),
+            "runs": mechanism.published_runs if runs is None else runs,
+        }
+
+
+def choose(
+    source: options.Source = "adult",
+    column: options.ColumnName = None,
+    bounds: options.Bounds = None,
+    categories: options.Categories = None,
+    step: options.Step = None,
+    table: options.TableName = None,
+    statistic: options.Statistic = "mean",
+    mechanism: options.Mechanism = "laplace",
+    metric: options.Metric = None,
+    neighbours: options.StatisticNeighbours = None,
+    delta: options.StatisticDelta = 0.0,
+    truth: options.Truth = None,
+    runs: options.Runs = "2000",
+    k: options.K = None,
+    columns: options.Columns = None,
+    iterations: options.Iterations = 5,
+    budget: options.Budget = "su",
+    start: options.Start = "spread",
+    candidates: options.Candidates = 100,
+) -> Chosen:
+    """Return what the options name, points for a clustering and one column for all else.
+
+    Raises
+    ------
+    InvalidInput
+        If something is unknown, missing, or does not go together.
+    """
+    from omit import _validate
+    from omit.mechanisms import names
+
+    for name, value in {"column": column, "table": table, "source": source}.items():
+        if value is not None and not value.strip():
+            raise InvalidInput(f"Expected {name}={value!r} to be a name.")
+    relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
+    if statistic not in names.CLUSTERINGS:
+        data = read_column(source, column, bounds, categories, table, step)
+        mechanisms = names.column_mechanisms(data, statistic, mechanism, metric, delta, relation)
+        return Chosen(data, mechanisms, relation, delta, truth, runs)
+    from omit.data.reading import read_points
+
+    declared = options.declared(bounds, options.pairs_of_numbers)
+    points = read_points(source, options.names(columns), bounds=declared, table=table)
+    # Any other text is handed on: the mechanisms refuse what they do not know.
+    clustering = names.clustering(
+        statistic,
+        k=None if k is None else _validate.positive_integer("k", k, most=MOST_CLUSTERS),
+        iterations=_validate.positive_integer("iterations", iterations, most=MOST_ITERATIONS),
+        budget=budget,
+        start=start,
+        candidates=_validate.positive_integer("candidates", candidates, most=MOST_CANDIDATES),
+        metric=metric,
+    )
+    return Chosen(points, [clustering], relation, delta, truth, runs)
+
+
+def read_column(
+    source: str,
+    column: str | None,
+    bounds: str | None,
+    categories: str | None = None,
+    table: str | None = None,
+    step: float | None = None,
+) -> "Column":
+    """Return the column that the options name."""
+    from omit.data.reading import read
+
+    return read(
+        source,
+        column,
+        bounds=options.declared(bounds),
+        categories=options.names(categories),
+        table=table,
+        step=step,
+    )
 
 
 def compare(
     chosen: Chosen,
     ctx: typer.Context,
-    epsilon: Epsilon = 1.0,
-    omit: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=(
-                "A way to leave records out, such as poisson:0.1, outlier-score:0.1,0.3, "
-                "rule:0,100 or fixed-size:1000; repeat for several."
-            )
-        ),
-    ] = None,
-    sampled_from: SampledFrom = None,
-    rows_per_person: RowsPerPerson = 1,
-    no_noise_reduction: Annotated[
-        bool,
-        typer.Option(
-            "--no-noise-reduction",
-            help="Run the same mechanism in every row; the privacy that an omission adds is not "
-            "used for less noise.",
-        ),
-    ] = False,
-    truth: Truth = None,
-    method: Annotated[str, typer.Option(help="auto, exact or simulated.")] = "auto",
-    runs: Runs = "2000",
-    seed: Annotated[int, typer.Option(help="Seed for simulated errors.")] = 0,
-    report: Annotated[
-        Path | None, typer.Option(help="Path of the HTML report.", show_default="omit-report.html")
-    ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
-    json: Json = False,
+    epsilon: options.Epsilon = 1.0,
+    omit: options.Omissions = None,
+    sampled_from: options.SampledFrom = None,
+    rows_per_person: options.RowsPerPerson = 1,
+    no_noise_reduction: options.NoNoiseReduction = False,
+    method: options.Method = "auto",
+    seed: options.Seed = 0,
+    report: options.Report = None,
+    no_report: options.NoReport = False,
+    json: options.Json = False,
 ) -> None:
-    """What does leaving records out cost in accuracy, at the same privacy?"""
+    """What does an omission cost in accuracy, at the same privacy?"""
     from omit.accuracy.compare import compare as run_comparison
     from omit.accuracy.report import curve_steps, write_report
     from omit.accuracy.search import usual_omissions
@@ -84,20 +158,19 @@ def compare(
         omissions = tuple(parse_omission(text, data.size) for text in omit)
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
-        for each in chosen.mechanisms:
+        for mechanism in chosen.mechanisms:
             comparisons.append(
                 run_comparison(
                     data,
-                    each,
+                    mechanism,
                     target,
                     *omissions,
+                    **chosen.settings(mechanism),
                     method=method,
-                    truth=known_truth(truth, each.statistic, data),
                     noise_reduction=not no_noise_reduction,
                     rows_per_person=rows_per_person,
-                    runs=_runs(runs, each),
                     seed=seed,
-                    early_stop=runs != PUBLISHED_RUNS,
+                    early_stop=chosen.runs != options.PUBLISHED_RUNS,
                     sampled_from=sampled_from,
                 )
             )
@@ -113,70 +186,55 @@ def compare(
 def best(
     chosen: Chosen,
     ctx: typer.Context,
-    epsilon: Epsilon = 1.0,
-    sampled_from: SampledFrom = None,
-    truth: Truth = None,
-    runs: Runs = "2000",
-    json: Json = False,
+    epsilon: options.Epsilon = 1.0,
+    sampled_from: options.SampledFrom = None,
+    json: options.Json = False,
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
-    from omit.accuracy.search import best as find_best
+    from omit.accuracy import search
 
-    data, target = chosen.data, chosen.target(epsilon)
-    answers = []
-    for each in chosen.mechanisms:
-        with progress_bar(str(each), None, not json) as advance:
-            answers.append(
-                find_best(
-                    data,
-                    each,
-                    target,
-                    truth=known_truth(truth, each.statistic, data),
-                    runs=_runs(runs, each),
-                    sampled_from=sampled_from,
-                    advance=advance,
-                )
-            )
-    emit(ctx, *answers, json=json)
+    target = chosen.target(epsilon)
+
+    def find(mechanism: "Mechanism", **settings: Any) -> "Result":
+        return search.best(chosen.data, mechanism, target, sampled_from=sampled_from, **settings)
+
+    _emit_answers(ctx, chosen, find, json)
 
 
 def solve(
     chosen: Chosen,
     ctx: typer.Context,
-    error: Annotated[float, typer.Option(help="The expected error to reach (% for the mean).")],
-    omit: Annotated[str, typer.Option(help="A way to leave records out.")] = "none",
-    truth: Truth = None,
-    runs: Runs = "2000",
-    json: Json = False,
+    error: options.WantedError,
+    omit: options.OneOmission = "none",
+    json: options.Json = False,
 ) -> None:
     """Which epsilon reaches a wanted error?"""
-    from omit.accuracy.search import solve as find_epsilon
+    from omit.accuracy import search
     from omit.omissions.names import parse_omission
 
-    data = chosen.data
+    data, relation = chosen.data, chosen.neighbours
+    omission = parse_omission(omit, data.size)
+
+    def find(mechanism: "Mechanism", **settings: Any) -> "Result":
+        settings |= {"delta": chosen.delta, "neighbours": relation}
+        return search.solve(data, mechanism, error, omission, **settings)
+
+    _emit_answers(ctx, chosen, find, json)
+
+
+def _emit_answers(
+    ctx: typer.Context, chosen: Chosen, find: "Callable[..., Result]", json: bool
+) -> None:
+    """Print what is found for every mechanism, with a progress bar for each."""
     answers = []
-    for each in chosen.mechanisms:
-        with progress_bar(str(each), None, not json) as advance:
-            answers.append(
-                find_epsilon(
-                    data,
-                    each,
-                    error,
-                    parse_omission(omit, data.size),
-                    delta=chosen.delta,
-                    neighbours=chosen.neighbours,
-                    truth=known_truth(truth, each.statistic, data),
-                    runs=_runs(runs, each),
-                    advance=advance,
-                )
-            )
+    for mechanism in chosen.mechanisms:
+        with progress_bar(str(mechanism), None, not json) as advance:
+            answers.append(find(mechanism, advance=advance, **chosen.settings(mechanism)))
     emit(ctx, *answers, json=json)
 
 
 def known_truth(text: str | None, statistic: str, data: "Data") -> Any:
     """Return the truth that is declared, in the form that the statistic has; None if none is."""
-    from omit.errors import InvalidInput
-
     if text is None:
         return None
     if statistic == "mode" and getattr(data, "is_text", False):
@@ -185,9 +243,3 @@ def known_truth(text: str | None, statistic: str, data: "Data") -> Any:
         return (float(text),) if statistic == "mode" else float(text)
     except ValueError as error:
         raise InvalidInput(f"Expected truth={text!r} to be a number.") from error
-
-
-def _runs(text: str, mechanism: "Mechanism") -> int:
-    """Return how many runs are asked for: a number, or as many as the paper made."""
-    runs = runs_asked_for(text)
-    return mechanism.published_runs if runs is None else runs

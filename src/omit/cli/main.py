@@ -1,63 +1,195 @@
-"""The entry point `omit`, and what happens when something is wrong."""
+"""The entry point `omit`: all commands, how they are put together, and what happens to errors."""
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from omit._version import __version__
 from omit.cli import accuracy, disclosure, papers, privacy, statistical
-from omit.cli.choosing import choose
 from omit.cli.emit import complain, give_up_output, speak_any_encoding
-from omit.cli.options import Command, combined, join_bounds
+from omit.cli.options import Commands
 from omit.errors import OmitError, StudyInterrupted
 
 # What every mistyped option or command is.
 _Usage: Any = typer.BadParameter.__base__
+# Options with two numbers or more, which may be typed as words of their own.
+_SEVERAL_WORDS = ("--bounds", "--keep")
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, and whose errors speak of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse several values for an option that takes one; the last would win silently."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(given).items():
+            has_value = not getattr(option, "is_flag", True) or option.secondary_opts
+            if times > 1 and has_value and not option.multiple and option.nargs == 1:
+                name = " / ".join([max(option.opts, key=len), *option.secondary_opts])
+                raise typer.BadParameter(
+                    f"it takes one value and was given {times} times", ctx, param_hint=f"'{name}'"
+                )
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what the library says of its arguments is said of the options."""
+        try:
+            return super().invoke(ctx)
+        except OmitError as error:
+            options = {
+                str(option.name): max(option.opts, key=len)
+                for option in self.params
+                if option.param_type_name == "option"
+            }
+            error.args = (in_terms_of_options(str(error), options),)
+            raise
+
+
+def in_terms_of_options(sentence: str, options: Mapping[str, str]) -> str:
+    """Return a sentence about arguments as one about the options that they come from.
+
+    Examples
+    --------
+    >>> options = {"rate": "--rate", "rows_per_person": "--rows-per-person", "m": "--m", "M": "--M"}
+    >>> in_terms_of_options("Expected rate=1.5 in (0, 1].", options)
+    'Expected --rate 1.5 in (0, 1].'
+    >>> in_terms_of_options("Expected m=0.3 to be at most M=0.2.", options)
+    'Expected --m 0.3 to be at most --M 0.2.'
+    >>> in_terms_of_options("Expected rows_per_person to be a number.", options)
+    'Expected --rows-per-person to be a number.'
+    """
+    if not options:
+        return sentence
+    # What is called "... with m=0.1, M=0.3" keeps its name.
+    apart = r"(?<![\w.-])(?<!with )(?<!, )"
+    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
+    sentence = re.sub(
+        rf"{apart}({names})(\[\d+\])?=", lambda match: f"{options[match[1]]} ", sentence
+    )
+    return re.sub(
+        rf"^Expected ({names})(?= (?:to|of|as|in|at)\b)",
+        lambda match: f"Expected {options[match[1]]}",
+        sentence,
+    )
+
+
+def combined(
+    build: Callable[..., Any],
+    run: Callable[..., None],
+    text: str | None = None,
+    **defaults: object,
+) -> Callable[..., None]:
+    """Return a command with the options of two functions: one reads them, the other goes on.
+
+    Several commands ask the same things first, such as which data or which omission. Those options
+    are the parameters of `build`, and a command's own ones the parameters of `run`.
+
+    Parameters
+    ----------
+    build : callable
+        Takes options and returns what `run` takes as its first argument.
+    run : callable
+        Takes that, and its own options.
+    text : str, optional
+        The help; by default the docstring of `run`.
+    **defaults
+        Options of `build` whose default is another one in this command.
+    """
+    building = {
+        name: parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in inspect.signature(build).parameters.items()
+    }
+    running = dict(list(inspect.signature(run).parameters.items())[1:])
+
+    def command(**options: Any) -> None:
+        built = build(**{name: options[name] for name in building})
+        run(built, **{name: options[name] for name in running})
+
+    parameters = sorted(
+        (
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in (*building.values(), *running.values())
+        ),
+        key=lambda parameter: parameter.default is not inspect.Parameter.empty,
+    )
+    # What typer reads the options from.
+    signature = inspect.Signature(parameters)
+    command.__signature__ = signature  # type: ignore[attr-defined]  # unknown to mypy, not to inspect
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__module__, command.__doc__ = run.__module__, text or run.__doc__
+    return command
+
 
 app = typer.Typer(
     name="omit",
-    help=(
-        "If records are left out before a release, what privacy remains, "
-        "and what does it cost in accuracy at the same privacy?"
-    ),
+    help="If records are omitted before a release, what privacy remains, and what does it cost in "
+    "accuracy at the same privacy?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("compare", help=accuracy.compare.__doc__)(
-    combined(choose, accuracy.compare, statistic="all")
-)
-app.command("best", help=accuracy.best.__doc__)(combined(choose, accuracy.best))
-app.command("solve", help=accuracy.solve.__doc__)(combined(choose, accuracy.solve))
-app.add_typer(privacy.bound, name="bound")
-app.add_typer(privacy.calibrate, name="calibrate")
-app.add_typer(papers.verify_app, name="verify")
-app.add_typer(papers.figure_app, name="figure")
-app.command()(disclosure.disclose)
-app.add_typer(statistical.curve_app, name="curve")
-app.add_typer(statistical.partition_app, name="partition")
-app.command()(papers.reproduce)
 
 
-def _make_strict(group: typer.Typer) -> None:
-    """Let all commands of a group, and of the groups in it, refuse what is given twice."""
-    for command in group.registered_commands:
-        command.cls = Command
-    for inner in group.registered_groups:
-        if inner.typer_instance is not None:
-            _make_strict(inner.typer_instance)
+def _add_group(name: str, text: str, commands: Commands) -> typer.Typer:
+    group = typer.Typer(help=text, no_args_is_help=True)
+    for command_name, command in commands.items():
+        group.command(command_name, cls=Command)(command)
+    app.add_typer(group, name=name)
+    return group
 
 
-_make_strict(app)
+def _add_commands() -> None:
+    """Add all commands to the app, in the order of its help."""
+    for name, run, defaults in (
+        ("compare", accuracy.compare, {"statistic": "all"}),
+        ("best", accuracy.best, {}),
+        ("solve", accuracy.solve, {}),
+    ):
+        app.command(name, cls=Command)(combined(accuracy.choose, run, **defaults))
+    bound, calibrate = (
+        {name: combined(build, run, build.__doc__) for name, build in privacy.OMISSIONS.items()}
+        for run in (privacy.bound, privacy.calibrate)
+    )
+    bound |= {"independent": privacy.independent, "subsets": privacy.subsets}
+    groups = (
+        _add_group("bound", "Compute the guarantee of a release after an omission.", bound),
+        _add_group(
+            "calibrate",
+            "Compute the guarantee that the mechanism needs, so that the release has the target.",
+            calibrate,
+        ),
+    )
+    any_options = {"ignore_unknown_options": True, "allow_extra_args": True}
+    for name, group in itertools.product(privacy.REFUSED, groups):
+        group.command(name, cls=Command, context_settings=any_options)(privacy.refuse(name))
+    _add_group("verify", "Check the theorems by independent computation.", papers.VERIFY)
+    _add_group("figure", "Draw the bounds.", papers.FIGURE)
+    app.command(cls=Command)(disclosure.disclose)
+    _add_group(
+        "curve",
+        "Statistical privacy: delta for every epsilon, if only the distribution is known.",
+        statistical.CURVE,
+    )
+    _add_group(
+        "partition",
+        "Answer several queries, every one on its own secret random block of the database.",
+        statistical.PARTITION,
+    )
+    app.command(cls=Command)(papers.reproduce)
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,7 +207,10 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """If records are left out before a release, what privacy remains?"""
+    """If records are omitted before a release, what privacy remains?"""
+
+
+_add_commands()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -168,3 +303,37 @@ def _noticing_interruptions() -> Iterator[list[int]]:
         yield noticed
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def join_bounds(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with all numbers after options such as `--bounds` joined by commas.
+
+    An option takes one value, and people type two numbers.
+
+    Examples
+    --------
+    >>> join_bounds(["compare", "people.csv", "--bounds", "0", "125", "--json"])
+    ['compare', 'people.csv', '--bounds', '0,125', '--json']
+    >>> join_bounds(["--bounds", "0", "125", "0", "100"])
+    ['--bounds', '0,125,0,100']
+    >>> join_bounds(["--bounds", "from-data"])
+    ['--bounds', 'from-data']
+    """
+    joined: list[str] = []
+    rest = list(arguments)
+    while rest:
+        joined.append(rest.pop(0))
+        if joined[-1] in _SEVERAL_WORDS and len(rest) >= 2 and all(map(_is_number, rest[:2])):
+            numbers = []
+            while rest and _is_number(rest[0]):
+                numbers.append(rest.pop(0))
+            joined.append(",".join(numbers))
+    return joined
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

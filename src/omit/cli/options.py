@@ -1,29 +1,23 @@
-"""Options: what several commands ask for, what texts stand for, and how a command is put together.
+"""Every option of the command line, once, and what the texts of options stand for.
 
-Typer makes options of annotations, so annotations are evaluated here and not kept as text.
+An option is one line here: its type, and its help, which says what it is, its unit and its default.
+Commands annotate their parameters with it. Typer makes options of annotations, so annotations are
+evaluated here and not kept as text.
 """
 
-import inspect
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 import typer
-from typer.core import TyperCommand
 
-from omit.errors import InvalidInput, OmitError
-
-if TYPE_CHECKING:
-    from omit.laws.distribution import Distribution
-    from omit.statistical.noise import AddedNoise
-    from omit.statistical.sampling import SamplingTechnique
+from omit.errors import InvalidInput
 
 PUBLISHED_RUNS = "paper"
-# Options with two numbers and more, which may be typed as words of their own.
-_SEVERAL_WORDS = ("--bounds", "--keep")
+
+Commands: TypeAlias = Mapping[str, Callable[..., None]]
 
 
 class Relation(StrEnum):
@@ -33,6 +27,22 @@ class Relation(StrEnum):
     REPLACE = "replace"
 
 
+class BoundName(StrEnum):
+    """The bounds of outlier-score suppression."""
+
+    MIXTURE = "mixture"
+    PUBLISHED = "published"
+
+
+class Distance(StrEnum):
+    """The distances that outlier scores can be made of."""
+
+    ABSOLUTE = "absolute"
+    DISCRETE = "discrete"
+    EUCLIDEAN = "euclidean"
+    MANHATTAN = "manhattan"
+
+
 class Numbers(tuple[float, ...]):
     """The numbers of an option, separated by commas."""
 
@@ -40,12 +50,7 @@ class Numbers(tuple[float, ...]):
 
     @classmethod
     def parse(cls, text: str | Self) -> Self:
-        """Return the numbers of a text; numbers, such as a default, are returned as they are.
-
-        Raises
-        ------
-        BadParameter
-            If something between the commas is not a number.
+        """Return the numbers of a text, or refuse it; a default is returned as it is.
 
         Examples
         --------
@@ -73,59 +78,411 @@ class Numbers(tuple[float, ...]):
         return tuple(number for numbers in lists or () for number in numbers)
 
 
-def number_list(
-    text: str, *names: str, metavar: str = "NUMBER,...", default: str | bool = False
-) -> Any:
-    """Return an option of one or more numbers, separated by commas or given several times.
-
-    The text is that of the help; `default` says there what holds if nothing is given.
-    """
-    return typer.Option(
-        *names, parser=Numbers.parse, metavar=metavar, help=text, show_default=default
-    )
+def _option(text: str, *names: str, default: str | bool = True, **settings: Any) -> Any:
+    """Return an option with this help; `default` says there what holds if nothing is given."""
+    return typer.Option(*names, help=text, show_default=default, **settings)
 
 
+def _numbers(text: str, *names: str, default: str | bool = False, form: str = "NUMBER,...") -> Any:
+    """Return an option of one or more numbers, separated by commas or given several times."""
+    return _option(text, *names, default=default, metavar=form, parser=Numbers.parse)
+
+
+def _clustering(text: str, *names: str, default: str | bool = True) -> Any:
+    """Return an option that only clusterings have."""
+    return _option(text, *names, default=default, rich_help_panel="Clusterings")
+
+
+# Data.
 Source = Annotated[
     str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
 ]
 ColumnName = Annotated[
-    str | None,
-    typer.Option("--column", help="Name of the column.", show_default="the registered one"),
+    str | None, _option("Name of the column.", "--column", default="the registered one")
 ]
 TableName = Annotated[
     str | None,
-    typer.Option(
-        "--table",
-        help="Name of the table, if the source is a database.",
-        show_default="the only one",
+    _option("Name of the table, if the source is a database.", "--table", default="the only one"),
+]
+Bounds = Annotated[
+    str | None,
+    _option(
+        "Declared smallest and largest value, or from-data, which is not private.",
+        default="the registered ones",
+        metavar="LOWER UPPER",
     ),
+]
+DeclaredBounds = Annotated[
+    str | None,
+    _option(
+        "Declared smallest and largest value.",
+        "--bounds",
+        default="the registered ones",
+        metavar="LOWER UPPER",
+    ),
+]
+Categories = Annotated[
+    str | None,
+    _option("Comma-separated declared categories of a text column.", default="the registered ones"),
 ]
 Step = Annotated[
     float | None,
-    typer.Option(
-        "--step",
-        help="What all values are multiples of, above the lower bound: 1 for whole numbers.",
-        show_default="the registered one, else continuous",
+    _option(
+        "What all values are multiples of, above the lower bound: 1 for whole numbers.",
+        default="the registered one, else continuous",
     ),
 ]
+
+# Statistics and mechanisms.
+Statistic = Annotated[
+    str, _option("mean, mode, median, quantile:SHARE, kmeans, kmedian, or all: mean and mode.")
+]
+Mechanism = Annotated[
+    str,
+    _option(
+        "laplace, gaussian, for the mode also exponential and gumbel, or all; for quantiles "
+        "smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, exponential, "
+        "propose-test-release, smooth-laplace-unpadded (NOT private) or all."
+    ),
+]
+Metric = Annotated[
+    str | None,
+    _option(
+        "mse or relative, for means and quantiles; for clusterings the records whose distances "
+        "count: all, kept, or kept-sum.",
+        default="relative for means, mse for quantiles, all for clusterings",
+    ),
+]
+StatisticNeighbours = Annotated[
+    str | None,
+    _option(
+        "Neighbour relation: add-remove or replace.",
+        "--neighbours",
+        default="replace for quantiles and --metric mse, else add-remove",
+    ),
+]
+StatisticDelta = Annotated[
+    float, _option("Delta of the release, in [0, 1); Gaussian noise requires delta > 0.", "--delta")
+]
+K = Annotated[
+    int | None, _clustering("Number of clusters.", "--k", default="5 for kmeans, 4 for kmedian")
+]
+Columns = Annotated[
+    str | None, _clustering("Comma-separated columns.", default="all registered columns")
+]
+Iterations = Annotated[int, _clustering("For kmeans: number of iterations.")]
+Budget = Annotated[
+    str, _clustering("For kmeans: su, published, or composed, which requires delta > 0.")
+]
+Start = Annotated[str, _clustering("For kmeans: spread or uniform first centres.")]
+Candidates = Annotated[
+    int, _clustering("For kmedian: number of values per column that a centre can have.")
+]
+
+# Accuracy.
+Epsilon = Annotated[float, _option("Epsilon of the release, at least 0.")]
+Delta = Annotated[float, _option("Delta of the release, in [0, 1).")]
+Omissions = Annotated[
+    list[str] | None,
+    _option(
+        "Omission, such as poisson:0.1, outlier-score:0.1,0.3, rule:0,100 or fixed-size:1000; "
+        "repeat for several.",
+        default="the usual ones",
+    ),
+]
+OneOmission = Annotated[str, _option("Omission, such as poisson:0.1.")]
+SampledFrom = Annotated[
+    int | None,
+    _option(
+        "Size of the population of which the data are a secret simple random sample; the "
+        "guarantee is then for the population.",
+    ),
+]
+NoNoiseReduction = Annotated[
+    bool,
+    _option(
+        "Run the same mechanism in every row; the privacy that an omission adds is not used for "
+        "less noise.",
+        "--no-noise-reduction",
+    ),
+]
+Truth = Annotated[
+    str | None, _option("A known value to compare with.", default="the statistic of the data")
+]
+WantedError = Annotated[float, _option("The expected error to reach (% for the mean).")]
+Method = Annotated[str, _option("auto, exact or simulated.")]
+Runs = Annotated[
+    str,
+    _option(
+        "Number of simulated runs (a maximum for clusterings), or paper for the number used in "
+        "the paper."
+    ),
+]
+Seed = Annotated[int, _option("Seed of what is simulated.")]
+
+# Output.
+Json = Annotated[bool, _option("Print one JSON object instead of a table.", "--json")]
+Report = Annotated[Path | None, _option("Path of the HTML report.", default="omit-report.html")]
+NoReport = Annotated[bool, _option("Write no report.", "--no-report")]
+FigureFile = Annotated[Path, _option("Path of the figure; the ending decides: .svg, .png or .pdf.")]
+NoFigure = Annotated[bool, _option("Draw nothing.", "--no-figure")]
+
+# Privacy.
 Neighbours = Annotated[
-    Relation | None,
-    typer.Option(help="Neighbour relation.", show_default="that of the omission"),
+    Relation | None, _option("Neighbour relation.", default="that of the omission")
 ]
-RowsPerPerson = Annotated[int, typer.Option(help="Number of records that one person may have.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-FigureFile = Annotated[
-    Path, typer.Option(help="Path of the figure; the ending decides: .svg, .png or .pdf.")
+BaseEpsilon = Annotated[float, _option("Epsilon of the mechanism, at least 0.")]
+BaseDelta = Annotated[float, _option("Delta of the mechanism, in [0, 1).")]
+Releases = Annotated[int, _option("Number of such statistics computed on the same sample.")]
+RowsPerPerson = Annotated[int, _option("Largest number of records of one person.")]
+Rates = Annotated[
+    list[Numbers],
+    _numbers(
+        "Probability of keeping a record, in (0, 1]; several for several kinds of records.",
+        form="RATE,...",
+    ),
 ]
+NarrowedBounds = Annotated[
+    str | None,
+    _option(
+        "Declared smallest and largest value, to see how the omission narrows them.",
+        "--bounds",
+        default="none",
+        metavar="LOWER UPPER",
+    ),
+]
+SampleSize = Annotated[int, _option("Number of records that are drawn.")]
+Population = Annotated[int, _option("Number of records to draw from.")]
+FormPopulation = Annotated[int | None, _option("Number of records to draw from, for fixed-size.")]
+Keep = Annotated[
+    str | None,
+    _option("Keep only values in this interval.", default="all", metavar="LOWER UPPER"),
+]
+Sensitivity = Annotated[
+    int, _option("Number of records by which the outputs of neighbours can differ.")
+]
+SmallestDeletion = Annotated[float, _option("Smallest probability of deletion, in [0, 1].", "--m")]
+LargestDeletion = Annotated[float, _option("Largest probability of deletion, in [0, 1].", "--M")]
+ScoreDistance = Annotated[
+    Distance | None,
+    _option(
+        "Distance that makes the scores; privacy is the same for all.",
+        default="that of the statistic",
+    ),
+]
+ScoreBound = Annotated[
+    BoundName, _option("Proved in the documentation (mixture), or Theorem 5.4 (published).")
+]
+Threshold = Annotated[
+    float, _option("Largest mean distance from the others that is kept, in (0, 1).")
+]
+TopShare = Annotated[float, _option("Share of the records to delete, in (0, 0.5].")]
+ShortForm = Annotated[
+    str, typer.Argument(metavar="NAME:NUMBERS", help="The short form, such as poisson:0.1.")
+]
+DeletionBefore = Annotated[
+    list[Numbers], _numbers("Deletion probabilities of the records of D.", form="P,...")
+]
+DeletionAfter = Annotated[
+    list[Numbers],
+    _numbers("Those of the same records in D + y, in the same order.", form="P,..."),
+]
+DeletionAdded = Annotated[float, _option("Deletion probability of y in D + y.")]
+SubsetsFile = Annotated[
+    Path,
+    typer.Argument(
+        help='JSON: {"database": [...], "record": ..., "without": [{"kept": [...], '
+        '"probability": p}, ...], "with_record": [...]}.'
+    ),
+]
+
+# Statistical privacy.
+Entries = Annotated[int, _option("Number of entries of the database.", "--n")]
+AnyEntries = Annotated[int | None, _option("Number of entries of the database.", "--n")]
+Probability = Annotated[float, _option("Probability of the property.", "--p")]
+AnyProbability = Annotated[float | None, _option("Probability of the property.", "--p")]
+Groups = Annotated[
+    list[str] | None,
+    _option("SIZE:P, entries that are not alike; repeat, instead of --n and --p."),
+]
+Known = Annotated[int, _option("Number of other entries that the adversary knows.")]
+Noise = Annotated[
+    str | None,
+    _option(
+        "Noise on the answer: laplace:S, gaussian:S or discrete-gaussian:S.", default="no noise"
+    ),
+]
+CurveEpsilons = Annotated[
+    list[Numbers] | None,
+    _numbers(
+        "Values of epsilon at which delta is printed.", "--epsilon", default="a few over the curve"
+    ),
+]
+Values = Annotated[str | None, _option("The distribution as VALUE:P,VALUE:P,...")]
+DistributionFile = Annotated[
+    Path | None, _option("The same as a CSV file with columns value, probability.")
+]
+Technique = Annotated[
+    str, _option("without-replacement:SIZE, poisson:RATE or with-replacement:SIZE.", "--sample")
+]
+PlanEpsilon = Annotated[float, _option("Epsilon, above 0.")]
+PlanDelta = Annotated[
+    float | None,
+    _option(
+        "Plan the largest number of queries that Theorem 5.1 allows at this delta (instead of "
+        "--queries)."
+    ),
+]
+QueryCount = Annotated[int | None, _option("Number of queries.")]
+QueryProbabilities = Annotated[
+    list[Numbers],
+    _numbers("Probability of the property, or one per query.", "--p", default="0.5"),
+]
+Importance = Annotated[
+    list[Numbers] | None,
+    _numbers("Weights of the squared errors, one per query.", default="all equal"),
+]
+SameProperty = Annotated[
+    bool,
+    _option(
+        "All queries ask for one and the same property: delta is known exactly.",
+        "--same-property",
+    ),
+]
+Queries = Annotated[
+    list[str], _option("mean, sum, median, share:>=X, share:<=X or share:=X; repeat.")
+]
+AnswerEpsilon = Annotated[float | None, _option("For a guarantee: epsilon.")]
+AnswerProbabilities = Annotated[
+    list[Numbers] | None,
+    _numbers("For a guarantee: declared probabilities of the shares.", "--p"),
+]
+SecretSeed = Annotated[int | None, _option("For tests only: whoever knows it knows the partition.")]
+
+# Papers.
+PaperName = Annotated[
+    str,
+    typer.Argument(
+        help="accuracy-gains, disclosure-control, omitting-records or statistical-privacy."
+    ),
+]
+FigureNumbers = Annotated[list[int] | None, _option("Number of a figure; repeat for several.")]
+TableNumbers = Annotated[list[int] | None, _option("Number of a table; repeat for several.")]
+Exact = Annotated[
+    bool, _option("Exact errors where possible, or all simulated.", "--exact/--simulated")
+]
+PaperRuns = Annotated[
+    str, _option('Repetitions of what is simulated, or "paper" for as many as there.')
+]
+PaperEpsilons = Annotated[
+    list[float] | None,
+    _option("Epsilon; repeat for several.", "--epsilon", default="those of the paper"),
+]
+OwnSource = Annotated[
+    str | None,
+    _option("File or registered data set to ask the paper's question of.", "--data"),
+]
+Where = Annotated[
+    str,
+    _option(
+        "Where to compute: process, cores, cores:N, local:N (a Dask cluster of N workers) or the "
+        "address of a Dask scheduler."
+    ),
+]
+PageFolder = Annotated[
+    Path | None, _option("Folder for the page, figures and numbers.", default="the paper's name")
+]
+StoreFolder = Annotated[
+    Path | None, _option("Folder of results to resume from.", default="study in NAME")
+]
+GridStep = Annotated[float, _option("Distance between values of m and of M.")]
+LargestDatabase = Annotated[
+    float, _option("Largest number of records to try; inf includes the limit.")
+]
+Workers = Annotated[int, _option("Number of threads.")]
+Cases = Annotated[
+    int, _option("Number of linear programs per check; cheap checks take 100 times more.")
+]
+GainStatistic = Annotated[str, _option("mean, median or quantile:SHARE.")]
+GainMechanism = Annotated[
+    str, _option("As for omit compare; smooth-laplace for quantiles by default.")
+]
+GridEpsilons = Annotated[
+    list[float] | None,
+    _option("Epsilon to check; repeat for several.", "--epsilon", default="the paper's 371"),
+]
+ColumnEpsilons = Annotated[
+    list[float] | None, _option("Epsilon of a column; repeat for several.", "--epsilon")
+]
+RowEpsilons = Annotated[
+    list[float] | None, _option("Epsilon of a row; repeat for several.", "--epsilon")
+]
+ColumnRates = Annotated[
+    list[float] | None, _option("Sampling rate of a column; repeat for several.", "--rate")
+]
+GainRuns = Annotated[int, _option("Number of samples per cell, where any are drawn.")]
+
+
+@contextmanager
+def expected(form: str, text: str) -> Iterator[None]:
+    """Refuse a text whose parts do not have the form of its option, such as ``--noise KIND:SCALE``.
+
+    What a part means is checked by the library, whose own refusals pass.
+    """
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except ValueError as error:
+        raise InvalidInput(f"Expected {form}, got {text!r}.") from error
+
+
+def pair_of_numbers(text: str, option: str = "--bounds") -> tuple[float, float]:
+    """Return the two numbers of a text, or refuse it.
+
+    Examples
+    --------
+    >>> pair_of_numbers("0,125")
+    (0.0, 125.0)
+    """
+    with expected(f"{option} LOWER UPPER", text):
+        lower, upper = map(float, text.split(","))
+    return lower, upper
+
+
+def pairs_of_numbers(text: str) -> tuple[float, float] | list[tuple[float, float]]:
+    """Return the pair of numbers of a text, or the list of pairs of a longer one, or refuse it.
+
+    Examples
+    --------
+    >>> pairs_of_numbers("0,125,0,100")
+    [(0.0, 125.0), (0.0, 100.0)]
+    """
+    parts = text.split(",")
+    if len(parts) % 2:
+        raise InvalidInput(f"Expected --bounds to give pairs of numbers, got {text!r}.")
+    pairs = [pair_of_numbers(",".join(parts[at : at + 2])) for at in range(0, len(parts), 2)]
+    return pairs[0] if len(pairs) == 1 else pairs
+
+
+def declared(bounds: str | None, parse: Callable[[str], Any] = pair_of_numbers) -> Any:
+    """Return the bounds that are declared, None, or from-data."""
+    return bounds if bounds is None or bounds == "from-data" else parse(bounds)
+
+
+def names(text: str | None) -> list[str] | None:
+    """Return the names of a comma-separated text; None if there is none.
+
+    Examples
+    --------
+    >>> names("age, hours-per-week")
+    ['age', 'hours-per-week']
+    """
+    return None if text is None else [part.strip() for part in text.split(",")]
 
 
 def runs_asked_for(text: str) -> int | None:
-    """Return how many runs are asked for; None for as many as were published.
-
-    Raises
-    ------
-    InvalidInput
-        If it is neither a number of runs nor the word for that.
+    """Return how many runs are asked for, None for as many as were published, or refuse the text.
 
     Examples
     --------
@@ -143,258 +500,3 @@ def runs_asked_for(text: str) -> int | None:
             f"Expected --runs {_validate.shown(text)} to be a whole number or {PUBLISHED_RUNS}."
         ) from error
     return _validate.runs(count)
-
-
-class Command(TyperCommand):
-    """A command that refuses an option given twice, and whose errors speak of its options."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse several values for an option that takes one; the last would win silently."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        for option, times in Counter(given).items():
-            has_value = not getattr(option, "is_flag", True) or option.secondary_opts
-            if times > 1 and has_value and not option.multiple and option.nargs == 1:
-                name = " / ".join([max(option.opts, key=len), *option.secondary_opts])
-                raise typer.BadParameter(
-                    f"it takes one value and was given {times} times", ctx, param_hint=f"'{name}'"
-                )
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; what the library says of its arguments is said of the options."""
-        try:
-            return super().invoke(ctx)
-        except OmitError as error:
-            options = {
-                str(option.name): max(option.opts, key=len)
-                for option in self.params
-                if option.param_type_name == "option"
-            }
-            error.args = (in_terms_of_options(str(error), options),)
-            raise
-
-
-def in_terms_of_options(sentence: str, options: Mapping[str, str]) -> str:
-    """Return a sentence about arguments as one about the options that they come from.
-
-    Examples
-    --------
-    >>> options = {"rate": "--rate", "rows_per_person": "--rows-per-person", "m": "--m", "M": "--M"}
-    >>> in_terms_of_options("Expected rate=1.5 in (0, 1].", options)
-    'Expected --rate 1.5 in (0, 1].'
-    >>> in_terms_of_options("Expected m=0.3 to be at most M=0.2.", options)
-    'Expected --m 0.3 to be at most --M 0.2.'
-    >>> in_terms_of_options("Expected rows_per_person to be a number.", options)
-    'Expected --rows-per-person to be a number.'
-    """
-    if not options:
-        return sentence
-    # What is called "... with m=0.1, M=0.3" keeps its name.
-    apart = r"(?<![\w.-])(?<!with )(?<!, )"
-    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
-    sentence = re.sub(
-        rf"{apart}({names})(\[\d+\])?=", lambda match: f"{options[match[1]]} ", sentence
-    )
-    return re.sub(
-        rf"^Expected ({names})(?= (?:to|of|as|in|at)\b)",
-        lambda match: f"Expected {options[match[1]]}",
-        sentence,
-    )
-
-
-def combined(
-    build: Callable[..., Any], run: Callable[..., None], **defaults: object
-) -> Callable[..., None]:
-    """Return a command with the options of both functions: one reads them, the other goes on.
-
-    Several commands ask the same things first, such as which data or which omission. Those options
-    are the parameters of `build`, and a command's own ones the parameters of `run`.
-
-    Parameters
-    ----------
-    build : callable
-        Takes options and returns what `run` takes as its first argument.
-    run : callable
-        Takes that, and its own options.
-    **defaults
-        Options of `build` whose default is another one in this command.
-    """
-    building = {
-        name: parameter.replace(default=defaults.get(name, parameter.default))
-        for name, parameter in inspect.signature(build).parameters.items()
-    }
-    running = dict(list(inspect.signature(run).parameters.items())[1:])
-
-    def command(**options: Any) -> None:
-        built = build(**{name: options[name] for name in building})
-        run(built, **{name: options[name] for name in running})
-
-    parameters = sorted(
-        (
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in (*building.values(), *running.values())
-        ),
-        key=lambda parameter: parameter.default is not inspect.Parameter.empty,
-    )
-    # What typer reads the options from.
-    signature = inspect.Signature(parameters)
-    command.__signature__ = signature  # type: ignore[attr-defined]  # unknown to mypy, not to inspect
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__module__ = run.__module__
-    return command
-
-
-def join_bounds(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with all numbers after options such as `--bounds` joined by commas.
-
-    An option takes one value, and people type two numbers.
-
-    Examples
-    --------
-    >>> join_bounds(["compare", "people.csv", "--bounds", "0", "125", "--json"])
-    ['compare', 'people.csv', '--bounds', '0,125', '--json']
-    >>> join_bounds(["--bounds", "0", "125", "0", "100"])
-    ['--bounds', '0,125,0,100']
-    >>> join_bounds(["--bounds", "from-data"])
-    ['--bounds', 'from-data']
-    """
-    joined: list[str] = []
-    rest = list(arguments)
-    while rest:
-        joined.append(rest.pop(0))
-        if joined[-1] in _SEVERAL_WORDS and len(rest) >= 2 and all(map(_is_number, rest[:2])):
-            numbers = []
-            while rest and _is_number(rest[0]):
-                numbers.append(rest.pop(0))
-            joined.append(",".join(numbers))
-    return joined
-
-
-def pair_of_numbers(text: str, option: str = "--bounds") -> tuple[float, float]:
-    """Return the two numbers of a text such as `0,125`.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not two numbers.
-
-    Examples
-    --------
-    >>> pair_of_numbers("0,125")
-    (0.0, 125.0)
-    """
-    try:
-        lower, upper = (float(part) for part in text.split(","))
-    except ValueError as error:
-        raise InvalidInput(f"Expected {option} LOWER UPPER, got {text!r}.") from error
-    return lower, upper
-
-
-def pairs_of_numbers(text: str) -> tuple[float, float] | list[tuple[float, float]]:
-    """Return the pair of a text such as `0,125`, or the list of pairs of a longer one.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not an even number of numbers.
-
-    Examples
-    --------
-    >>> pairs_of_numbers("0,125,0,100")
-    [(0.0, 125.0), (0.0, 100.0)]
-    """
-    parts = text.split(",")
-    if len(parts) % 2:
-        raise InvalidInput(f"Expected --bounds to give pairs of numbers, got {text!r}.")
-    pairs = [
-        pair_of_numbers(f"{lower},{upper}")
-        for lower, upper in zip(parts[::2], parts[1::2], strict=True)
-    ]
-    return pairs[0] if len(pairs) == 1 else pairs
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def parse_noise(text: str | None) -> "AddedNoise | None":
-    """Return the noise of a text such as `laplace:2`."""
-    from omit import _validate
-    from omit.statistical.noise import added_noise
-
-    if text is None:
-        return None
-    kind, _, scale = text.partition(":")
-    try:
-        number = float(scale)
-    except ValueError as error:
-        raise InvalidInput(f"Expected --noise KIND:SCALE, got {text!r}.") from error
-    return added_noise(
-        kind,  # type: ignore[arg-type]  # any text: added_noise refuses the rest
-        _validate.finite("scale", number),
-    )
-
-
-def parse_group(text: str) -> tuple[int, float]:
-    """Return the size and the probability of a text such as `100:0.2`."""
-    from omit.laws.distribution import checked_entries, property_probability
-
-    try:
-        size, chance = text.split(":")
-        number, probability = int(size), float(chance)
-    except ValueError as error:
-        raise InvalidInput(f"Expected --group SIZE:P, got {text!r}.") from error
-    return checked_entries(number, 0)[0], property_probability(probability)
-
-
-def parse_distribution(values: str | None, file: Path | None) -> "Distribution":
-    """Return the distribution of a text such as `0:0.5,1:0.5`, or of a file."""
-    import pandas as pd
-
-    from omit.laws.distribution import Distribution
-
-    if (values is None) == (file is None):
-        raise InvalidInput("Expected either --values VALUE:P,... or --distribution FILE.")
-    if values is not None:
-        try:
-            pairs = [part.split(":") for part in values.split(",")]
-            return Distribution([float(v) for v, _ in pairs], [float(w) for _, w in pairs])
-        except InvalidInput:
-            raise
-        except ValueError as error:
-            raise InvalidInput(f"Expected --values VALUE:P,VALUE:P, got {values!r}.") from error
-    try:
-        table = pd.read_csv(file)
-        return Distribution(table["value"], table["probability"])
-    except InvalidInput:
-        raise
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidInput(
-            f"Cannot read {file}: expected a CSV file with columns value and probability."
-        ) from error
-
-
-def parse_technique(text: str) -> "SamplingTechnique":
-    """Return the way to sample of a text such as `poisson:0.1`."""
-    from omit.statistical.sampling import Poisson, WithoutReplacement, WithReplacement
-
-    name, _, number = text.partition(":")
-    try:
-        if name == "poisson":
-            return Poisson(float(number))
-        if name == "with-replacement":
-            return WithReplacement(int(number))
-        if name == "without-replacement":
-            return WithoutReplacement(int(number))
-        raise ValueError(name)
-    except InvalidInput:
-        raise
-    except ValueError as error:
-        raise InvalidInput(
-            "Expected --sample without-replacement:SIZE, poisson:RATE or with-replacement:SIZE, "
-            f"got {text!r}."
-        ) from error

@@ -3,99 +3,50 @@
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from omit.cli import options
 from omit.cli.emit import emit, progress_bar
-from omit.cli.options import (
-    FigureFile,
-    Json,
-    Numbers,
-    number_list,
-    pair_of_numbers,
-    parse_distribution,
-    parse_group,
-    parse_noise,
-    parse_technique,
-)
+from omit.cli.options import Numbers, expected, pair_of_numbers
+from omit.errors import InvalidInput
 from omit.report.files import require_figure, write_figure
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
+    from omit.laws.distribution import Distribution
     from omit.statistical.curve import PrivacyCurve
     from omit.statistical.noise import AddedNoise
+    from omit.statistical.sampling import SamplingTechnique
 
-curve_app = typer.Typer(
-    help="Statistical privacy: delta for every epsilon, if only the distribution is known.",
-    no_args_is_help=True,
-)
-partition_app = typer.Typer(
-    help="Answer several queries, every one on its own secret random block of the database.",
-    no_args_is_help=True,
-)
+    Curve = Callable[[Any], PrivacyCurve]
 
-Size = Annotated[int, typer.Option("--n", help="Number of entries of the database.")]
-Epsilons = Annotated[
-    list[Numbers] | None,
-    number_list(
-        "Values of epsilon at which delta is printed.", "--epsilon", default="a few over the curve"
-    ),
-]
-Known = Annotated[int, typer.Option(help="Number of other entries that the adversary knows.")]
-NoiseText = Annotated[
-    str | None,
-    typer.Option(
-        "--noise", help="Noise on the answer: laplace:S, gaussian:S or discrete-gaussian:S."
-    ),
-]
 EVEN_CHANCE = [Numbers((0.5,))]
-NoFigure = Annotated[bool, typer.Option("--no-figure", help="Draw nothing.")]
-Importance = Annotated[
-    list[Numbers] | None,
-    number_list("Weights of the squared errors, one per query.", default="all equal"),
-]
 
 
-@curve_app.callback()
-def _curves() -> None:
-    """Statistical privacy: delta for every epsilon, if only the distribution is known."""
-
-
-@partition_app.callback()
-def _partitions() -> None:
-    """Answer several queries, every one on its own secret random block of the database."""
-
-
-@curve_app.command("property")
 def property_(
     ctx: typer.Context,
-    n: Annotated[int | None, typer.Option("--n", help="Number of entries of the database.")] = None,
-    p: Annotated[float | None, typer.Option("--p", help="Probability of the property.")] = None,
-    group: Annotated[
-        list[str] | None,
-        typer.Option(help="SIZE:P, entries that are not alike; repeat, instead of --n and --p."),
-    ] = None,
-    known: Known = 0,
-    noise: NoiseText = None,
-    epsilon: Epsilons = None,
-    output: FigureFile = Path("curve.svg"),
-    no_figure: NoFigure = False,
-    json: Json = False,
+    n: options.AnyEntries = None,
+    p: options.AnyProbability = None,
+    group: options.Groups = None,
+    known: options.Known = 0,
+    noise: options.Noise = None,
+    epsilon: options.CurveEpsilons = None,
+    output: options.FigureFile = Path("curve.svg"),
+    no_figure: options.NoFigure = False,
+    json: options.Json = False,
 ) -> None:
     """How many entries have a property: the curve, and what known entries cost."""
-    from omit.errors import InvalidInput
     from omit.laws.distribution import checked_entries
     from omit.statistical.properties import grouped_property_curve, property_curve
 
     added = parse_noise(noise)
-    compared: dict[str, Callable[[Any], Any]] = {}
+    compared: dict[str, Curve] = {}
     if group:
         if n is not None or p is not None:
             raise InvalidInput("Expected either --group or --n and --p, not both.")
         if known:
-            raise InvalidInput("Expected groups of unknown entries only; leave known ones out.")
+            raise InvalidInput("Expected groups of unknown entries only, without --known.")
         groups = [parse_group(text) for text in group]
         spread = math.sqrt(sum(size * share * (1 - share) for size, share in groups))
         title = "property query on groups"
@@ -119,34 +70,21 @@ def property_(
         if known:
             compared["nothing known"] = lambda at: property_curve(entries, chance, at, noise=added)
     compared[f"{known:,} known" if known else "δ(ε)"] = evaluate
-    drawn = None if no_figure or json else output
-    _show_curve(
-        ctx,
-        title,
-        evaluate,
-        compared,
-        _epsilons(Numbers.joined(epsilon), spread, added),
-        drawn,
-        json,
-    )
+    at = _epsilons(Numbers.joined(epsilon), spread, added)
+    _show_curve(ctx, title, evaluate, compared, at, None if no_figure or json else output, json)
 
 
-@curve_app.command("sum")
 def sum_(
     ctx: typer.Context,
-    n: Size,
-    values: Annotated[
-        str | None, typer.Option(help="The distribution as VALUE:P,VALUE:P,...")
-    ] = None,
-    distribution: Annotated[
-        Path | None, typer.Option(help="The same as a CSV file with columns value, probability.")
-    ] = None,
-    known: Known = 0,
-    noise: NoiseText = None,
-    epsilon: Epsilons = None,
-    output: FigureFile = Path("curve.svg"),
-    no_figure: NoFigure = False,
-    json: Json = False,
+    n: options.Entries,
+    values: options.Values = None,
+    distribution: options.DistributionFile = None,
+    known: options.Known = 0,
+    noise: options.Noise = None,
+    epsilon: options.CurveEpsilons = None,
+    output: options.FigureFile = Path("curve.svg"),
+    no_figure: options.NoFigure = False,
+    json: options.Json = False,
 ) -> None:
     """The sum of independent entries with a known distribution over numbers."""
     from omit.laws.distribution import checked_entries
@@ -162,32 +100,29 @@ def sum_(
 
     compared = {f"{known:,} known" if known else "δ(ε)": evaluate}
     at = _epsilons(Numbers.joined(epsilon), spread, added, points=40)
-    drawn = None if no_figure or json else output
-    _show_curve(ctx, f"sum of {n:,} entries", evaluate, compared, at, drawn, json)
+    title, drawn = f"sum of {n:,} entries", None if no_figure or json else output
+    _show_curve(ctx, title, evaluate, compared, at, drawn, json)
 
 
-@curve_app.command("sample")
 def sample(
     ctx: typer.Context,
-    n: Size,
-    p: Annotated[float, typer.Option("--p", help="Probability of the property.")],
-    technique: Annotated[
-        str,
-        typer.Option(
-            "--sample", help="without-replacement:SIZE, poisson:RATE or with-replacement:SIZE."
-        ),
-    ],
-    known: Known = 0,
-    epsilon: Epsilons = None,
-    seed: Annotated[int, typer.Option(help="Seed where the average has to be estimated.")] = 0,
-    json: Json = False,
+    n: options.Entries,
+    p: options.Probability,
+    technique: options.Technique,
+    known: options.Known = 0,
+    epsilon: options.CurveEpsilons = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> None:
     """A property query on a sample: if the adversary learns who was drawn, and if not."""
+    import numpy as np
+
+    from omit import _validate
     from omit.statistical.curve import SampleCurves
 
     way = parse_technique(technique)
     at = Numbers.joined(epsilon) or (0.01, 0.1, 0.5, 1.0)
-    rng = _seeded(seed)
+    rng = np.random.default_rng(_validate.seed(seed))
     with progress_bar("averaging over samples", None):
         # The secret curve first: where it is refused, it is refused at once.
         secret = way.secret_curve(n, p, at) if known == 0 else None
@@ -195,93 +130,63 @@ def sample(
     emit(ctx, SampleCurves(str(way), public, secret), json=json)
 
 
-@partition_app.command("plan")
-def plan_(
+def plan(
     ctx: typer.Context,
-    n: Size,
-    epsilon: Annotated[float, typer.Option(help="Epsilon, above 0.")],
-    queries: Annotated[int | None, typer.Option(help="Number of queries.")] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Plan the largest number of queries that Theorem 5.1 allows at this delta "
-            "(instead of --queries)."
-        ),
-    ] = None,
-    p: Annotated[
-        list[Numbers],
-        number_list("Probability of the property, or one per query.", "--p", default="0.5"),
-    ] = EVEN_CHANCE,
-    importance: Importance = None,
-    same_property: Annotated[
-        bool,
-        typer.Option(
-            "--same-property",
-            help="All queries ask for one and the same property: delta is known exactly.",
-        ),
-    ] = False,
-    json: Json = False,
+    n: options.Entries,
+    epsilon: options.PlanEpsilon,
+    queries: options.QueryCount = None,
+    delta: options.PlanDelta = None,
+    p: options.QueryProbabilities = EVEN_CHANCE,
+    importance: options.Importance = None,
+    same_property: options.SameProperty = False,
+    json: options.Json = False,
 ) -> None:
     """Block sizes, accuracy, delta by the theorem and exactly, and what DP allows instead."""
-    from omit.errors import InvalidInput
-    from omit.statistical.planner import most_queries, plan
+    from omit.statistical import planner
 
-    chances, weights = Numbers.joined(p), Numbers.joined(importance)
+    chances, weights = Numbers.joined(p), Numbers.joined(importance) or None
     if (queries is None) == (delta is None):
         raise InvalidInput("Expected either --queries or --delta.")
     if delta is not None:
         if len(chances) != 1 or weights:
             raise InvalidInput("With --delta, expected one --p and no --importance.")
-        queries = most_queries(n, epsilon, delta, p=chances[0])
+        queries = planner.most_queries(n, epsilon, delta, p=chances[0])
     assert queries is not None
-    weighted = weights or None
-    planned = plan(n, queries, epsilon, p=chances, importance=weighted, same_property=same_property)
-    emit(ctx, planned, json=json)
+    result = planner.plan(
+        n, queries, epsilon, p=chances, importance=weights, same_property=same_property
+    )
+    emit(ctx, result, json=json)
 
 
-@partition_app.command()
 def answer(
     ctx: typer.Context,
-    source: Annotated[str, typer.Argument(help="A registered data set or a file.")],
-    column: Annotated[str, typer.Option(help="The column to ask about.")],
-    query: Annotated[
-        list[str],
-        typer.Option(help="mean, sum, median, share:>=X, share:<=X or share:=X; repeat."),
-    ],
-    bounds: Annotated[
-        str | None, typer.Option(help="Declared bounds of the values.", metavar="LOWER UPPER")
-    ] = None,
-    importance: Importance = None,
-    epsilon: Annotated[float | None, typer.Option(help="For a guarantee: epsilon.")] = None,
-    p: Annotated[
-        list[Numbers] | None,
-        number_list("For a guarantee: declared probabilities of the shares.", "--p"),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="For tests only: whoever knows it knows the partition.")
-    ] = None,
-    json: Json = False,
+    source: options.Source,
+    query: options.Queries,
+    column: options.ColumnName = None,
+    bounds: options.DeclaredBounds = None,
+    importance: options.Importance = None,
+    epsilon: options.AnswerEpsilon = None,
+    p: options.AnswerProbabilities = None,
+    seed: options.SecretSeed = None,
+    json: options.Json = False,
 ) -> None:
     """Split the records at random and answer every query on its own block."""
+    import numpy as np
+
+    from omit import _validate
     from omit.data.reading import read
     from omit.statistical.answers import answer_queries
 
     weights, chances = Numbers.joined(importance), Numbers.joined(p) or None
-    rng = _seeded(seed)
+    # Without a seed, a generator that nobody can repeat.
+    rng = np.random.default_rng(None if seed is None else _validate.seed(seed))
     data = read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
     answers = answer_queries(data, query, rng, importance=weights, p=chances, epsilon=epsilon)
     emit(ctx, answers, json=json)
 
 
-def _seeded(seed: int | None) -> "Generator":
-    """Return a generator; without a seed, one that nobody can repeat."""
-    import numpy as np
-
-    from omit.errors import InvalidInput
-
-    if seed is not None and seed < 0:
-        raise InvalidInput(f"Expected seed={seed} to be at least 0.")
-    return np.random.default_rng(seed)
+CURVE: options.Commands = {"property": property_, "sum": sum_, "sample": sample}
+PARTITION: options.Commands = {"plan": plan, "answer": answer}
 
 
 def _show_curve(
@@ -325,3 +230,67 @@ def _epsilons(
     spread = spread if noise is None else float(np.hypot(spread, noise.scale))
     drawn = default_epsilons(points if noise is None else min(points, 60), spread)
     return drawn, shown_epsilons(drawn)
+
+
+def parse_noise(text: str | None) -> "AddedNoise | None":
+    """Return the noise of a text such as `laplace:2`."""
+    from omit import _validate
+    from omit.statistical.noise import added_noise
+
+    if text is None:
+        return None
+    kind, _, scale = text.partition(":")
+    with expected("--noise KIND:SCALE", text):
+        number = _validate.finite("scale", float(scale))
+    return added_noise(
+        kind,  # type: ignore[arg-type]  # any text: added_noise refuses the rest
+        number,
+    )
+
+
+def parse_group(text: str) -> tuple[int, float]:
+    """Return the size and the probability of a text such as `100:0.2`."""
+    from omit.laws.distribution import checked_entries, property_probability
+
+    with expected("--group SIZE:P", text):
+        size, chance = text.split(":")
+        return checked_entries(int(size), 0)[0], property_probability(float(chance))
+
+
+def parse_distribution(values: str | None, file: Path | None) -> "Distribution":
+    """Return the distribution of a text such as `0:0.5,1:0.5`, or of a file."""
+    import pandas as pd
+
+    from omit.laws.distribution import Distribution
+
+    if (values is None) == (file is None):
+        raise InvalidInput("Expected either --values VALUE:P,... or --distribution FILE.")
+    if values is not None:
+        with expected("--values VALUE:P,VALUE:P", values):
+            pairs = [part.split(":") for part in values.split(",")]
+            return Distribution([float(v) for v, _ in pairs], [float(w) for _, w in pairs])
+    try:
+        table = pd.read_csv(file)
+        return Distribution(table["value"], table["probability"])
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidInput(
+            f"Cannot read {file}: expected a CSV file with columns value and probability."
+        ) from error
+
+
+def parse_technique(text: str) -> "SamplingTechnique":
+    """Return the way to sample of a text such as `poisson:0.1`."""
+    from omit.statistical.sampling import Poisson, WithoutReplacement, WithReplacement
+
+    name, _, number = text.partition(":")
+    forms = "without-replacement:SIZE, poisson:RATE or with-replacement:SIZE"
+    with expected(f"--sample {forms}", text):
+        if name == "poisson":
+            return Poisson(float(number))
+        if name == "with-replacement":
+            return WithReplacement(int(number))
+        if name == "without-replacement":
+            return WithoutReplacement(int(number))
+        raise ValueError(name)

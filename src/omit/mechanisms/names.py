@@ -111,6 +111,24 @@ def chosen_mechanisms(
     return [known[name]()]
 
 
+def column_mechanisms(
+    data: Column, statistic: str, name: str, metric: str | None, delta: float, neighbours: str
+) -> list[Mechanism]:
+    """Return the chosen mechanisms of a statistic; with ``all``, those of mean and mode."""
+    if statistic != "all":
+        return chosen_mechanisms(statistic, name, metric, delta, neighbours)
+    named = {kind: known_mechanisms(kind, metric, neighbours) for kind in mean_and_mode(data)}
+    choices = [*sorted({name for known in named.values() for name in known}), "all"]
+    if name not in choices:
+        raise InvalidInput(f"Expected mechanism={name!r} to be one of: {', '.join(choices)}.")
+    return [
+        mechanism
+        for kind, known in named.items()
+        if name == "all" or name in known
+        for mechanism in chosen_mechanisms(kind, name, metric, delta, neighbours)
+    ]
+
+
 def mean_and_mode(data: Column) -> tuple[str, ...]:
     """Return which of mean and mode the column has."""
     if data.is_text:

@@ -187,10 +187,10 @@ class BoundAnswer(PrivacyAnswer):
             Field("neighbours", "neighbours"),
         )
         row = (
-            *_pair_values(self.base),
+            self.base.epsilon,
+            self.base.delta,
             *self._several.values(),
-            *_pair_values(self.released),
-            str(self.base.neighbours),
+            *_values(self.released, self.base),
         )
         guarantees = Table("guarantees", str(self.omission), fields, (row,))
         if not self.bounds:
@@ -270,12 +270,12 @@ class CalibrationAnswer(PrivacyAnswer):
         )
         # Candidates come in the order of the bounds that they are made by.
         names = iter(self.omission.privacy_bounds(self.target.epsilon))
-        asked = (*_pair_values(self.target), *self._several.values())
+        asked = (self.target.epsilon, self.target.delta, *self._several.values())
         rows = []
         for candidate in self.candidates:
             name = next(names, "")
-            remarks = (str(self.target.neighbours), name, _REMARKS.get(name, ""))
-            rows.append((*asked, *_pair_values(candidate), *remarks)[: len(fields)])
+            row = (*asked, *_values(candidate, self.target), name, _REMARKS.get(name, ""))
+            rows.append(row[: len(fields)])
         return (Table("guarantees", str(self.omission), fields, tuple(rows)),)
 
     def figures(self) -> Mapping[str, Drawing]:
@@ -402,10 +402,10 @@ def _pair_fields(whose: str, key: str, show: Callable[[float], str]) -> tuple[Fi
     )
 
 
-def _pair_values(answer: _Pair) -> tuple[float | None, float | None]:
-    """Return epsilon and delta, which are None where there is no such pair."""
+def _values(answer: _Pair, asked: Guarantee) -> tuple[float | None, float | None, str]:
+    """Return epsilon and delta, None where there is no such pair, and the neighbour relation."""
     content = as_json(answer)
-    return content["epsilon"], content["delta"]
+    return content["epsilon"], content["delta"], content.get("neighbours", str(asked.neighbours))
 
 
 def _change(before: float, after: float) -> str:
