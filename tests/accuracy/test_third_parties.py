@@ -35,7 +35,7 @@ class HalfOfTheOld(Omission):
 
 @dataclass(frozen=True)
 class NoisyCount(Mechanism):
-    statistic = "count"
+    statistic = "headcount"
     metric = "squared error"
     unit = "squared records"
     relations = (ADD_REMOVE,)
@@ -72,7 +72,7 @@ ENTRY_POINTS = """
 half-of-the-old = somebody:HalfOfTheOld
 
 [omit.mechanisms]
-count = somebody:NoisyCount
+headcount = somebody:NoisyCount
 """
 
 
@@ -104,7 +104,9 @@ EXACT = [2.0, 2500.0 + 25.0 + 2.0]
 
 def test_they_are_exact_on_the_command_line(installed: dict[str, str]) -> None:
     people = str(Path(installed["PEOPLE"]) / "people.csv")
-    options = "--column age --bounds 0 100 --statistic count --omit half-of-the-old:60 --epsilon 1"
+    options = (
+        "--column age --bounds 0 100 --statistic headcount --omit half-of-the-old:60 --epsilon 1"
+    )
     answer = json.loads(
         _run(installed, "-m", "omit", "compare", people, *options.split(), "--json", "--no-report")
     )

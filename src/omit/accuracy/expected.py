@@ -163,7 +163,7 @@ class Question:
         declared = self.data.bounds
         bounds = None if declared is None else omission.restrict(declared)
         prepared = self.mechanism.prepare(self.data, promise, bounds=bounds, truth=self.truth)
-        return Setting(self, omission, promise, design, prepared)
+        return Setting(self, omission, promise, design, prepared.expanded(design.expansion))
 
     def error(
         self, omission: Omission | None = None, rng: np.random.Generator | None = None

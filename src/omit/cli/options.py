@@ -135,7 +135,10 @@ Step = Annotated[
 
 # Statistics and mechanisms.
 Statistic = Annotated[
-    str, _option("mean, mode, median, quantile:SHARE, kmeans, kmedian, or all: mean and mode.")
+    str,
+    _option(
+        "mean, mode, count, sum, median, quantile:SHARE, kmeans, kmedian, or all: mean and mode."
+    ),
 ]
 Mechanism = Annotated[
     str,

@@ -151,10 +151,11 @@ def log_characteristic(
                 # turn of the other outcome is taken out first, so that no branch is crossed.
                 small, sign = (k, 1.0) if k <= 0.5 else (1 - k, -1.0)
                 half = math.sin(0.5 * angle)
-                a = 1 - 2 * small * half * half
+                # What the real part lacks to 1, to all digits: of many records all of them count.
+                lack = 2 * small * half * half
                 b = small * math.sin(angle)
-                size += counts[v] * 0.5 * math.log1p((a - 1) * (a + 1) + b * b)
-                phase += counts[v] * sign * (math.atan2(b, a) - small * angle)
+                size += counts[v] * 0.5 * math.log1p(lack * (lack - 2) + b * b)
+                phase += counts[v] * sign * (math.atan2(b, 1 - lack) - small * angle)
             real[i, j] = size
             imaginary[i, j] = phase
     return real, imaginary

@@ -48,6 +48,14 @@ class Design(ABC):
         """Whether every record is kept for certain."""
         return False
 
+    @property
+    def expansion(self) -> float:
+        """By what a total of the records that are left is multiplied to speak of all records.
+
+        The inverse of a keep rate that is the same for all records and public; 1 if there is none.
+        """
+        return 1.0
+
     @abstractmethod
     def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
         """Return how many records of each atom are left, one draw in each row."""
@@ -81,6 +89,8 @@ class Independent(Design):
     ----------
     inclusion : array
         The probability that a record is kept, for each atom of the data.
+    public_rate : float
+        The rate at which all records are kept, if it is public and depends on no data; else 1.
 
     Examples
     --------
@@ -91,6 +101,7 @@ class Independent(Design):
     """
 
     inclusion: FloatArray = field()  # and not the default of `Design`
+    public_rate: float = 1.0
 
     def __post_init__(self) -> None:
         try:
@@ -105,6 +116,11 @@ class Independent(Design):
     def keeps_all(self) -> bool:
         """Whether every probability is 1."""
         return bool((self.inclusion == 1).all())
+
+    @property
+    def expansion(self) -> float:
+        """The inverse of the public rate."""
+        return 1 / self.public_rate
 
     def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
         """Return binomial counts."""
@@ -147,6 +163,11 @@ class FixedSize(Design):
     def keeps_all(self) -> bool:
         """Whether the sample is the population."""
         return self.size == self.population
+
+    @property
+    def expansion(self) -> float:
+        """The population for each record of the sample."""
+        return self.population / self.size
 
     def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
         """Return multivariate hypergeometric counts."""

@@ -1,5 +1,7 @@
 from .base import Mechanism as Mechanism
 from .base import Prepared as Prepared
+from .counting import NoisyCount as NoisyCount
+from .counting import NoisySum as NoisySum
 from .estimator import PrivateKMeans as PrivateKMeans
 from .exponential_quantile import ExponentialQuantile as ExponentialQuantile
 from .kmeans import DPLloyd as DPLloyd

@@ -154,6 +154,14 @@ class Prepared(ABC):
         of the records that one draw leaves of points. NaN where there is nothing to measure.
         """
 
+    def expanded(self, expansion: float) -> Prepared:
+        """Return the same for answers that speak of all records though only some are kept.
+
+        Totals are multiplied by `Design.expansion`. A mean, a mode or a quantile stays as it is,
+        as here.
+        """
+        return self
+
     def integrated_errors(self, kept: Any) -> FloatArray | None:
         """Return the same, averaged over the noise; None, as here, where that is no formula."""
         return None

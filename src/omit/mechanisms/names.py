@@ -35,13 +35,14 @@ def is_quantile(statistic: str) -> bool:
 def usual_relation(statistic: str, metric: str | None = None) -> str:
     """Return the neighbour relation that is usual for a statistic.
 
-    Medians, quantiles and mean squared errors are for a public number of records: replace. A
-    registered mechanism has a relation of its own.
+    Medians, quantiles and mean squared errors of means are for a public number of records: replace.
+    A registered mechanism has a relation of its own.
     """
     if statistic in registered():
         first = next(iter(registered()[statistic].values()))
         return str(first().relations[0])
-    return "replace" if is_quantile(statistic) or metric == "mse" else "add-remove"
+    public_size = is_quantile(statistic) or (statistic == "mean" and metric == "mse")
+    return "replace" if public_size else "add-remove"
 
 
 def known_mechanisms(
@@ -52,9 +53,10 @@ def known_mechanisms(
     Parameters
     ----------
     statistic : str
-        ``mean``, ``mode``, ``median``, ``quantile:SHARE``, or that of a registered mechanism.
+        ``mean``, ``mode``, ``count``, ``sum``, ``median``, ``quantile:SHARE``, or that of a
+        registered mechanism.
     metric : {"mse", "relative"}, optional
-        For means and quantiles.
+        For means, totals and quantiles.
     neighbours : str
         The neighbour relation; for an error in per cent under replace, means are not clipped.
 
@@ -74,17 +76,21 @@ def known_mechanisms(
         return _quantiles(_share(statistic), METRICS[metric or "mse"])
     if statistic == "mean":
         return _means(metric, neighbours)
+    if statistic in ("count", "sum"):
+        return _totals(statistic, METRICS[metric or "relative"])
     if metric is not None:
         what = "mean squared" if metric == "mse" else "relative"
-        raise InvalidInput(f"A {what} error is for --statistic mean, median or quantile:SHARE.")
+        raise InvalidInput(
+            f"A {what} error is for --statistic mean, count, sum, median or quantile:SHARE."
+        )
     if statistic == "mode":
         return _modes()
     if statistic in registered():
         return registered()[statistic]
     others = "".join(f", {name}" for name in registered())
     raise InvalidInput(
-        f"Expected statistic={statistic!r} to be mean, mode, all, median, quantile:SHARE, "
-        f"kmeans{others} or kmedian."
+        f"Expected statistic={statistic!r} to be mean, mode, all, count, sum, median, "
+        f"quantile:SHARE, kmeans{others} or kmedian."
     )
 
 
@@ -189,6 +195,16 @@ def _means(metric: str | None, neighbours: str) -> Makers:
         "gaussian": lambda: NoisyMean("gaussian"),
         "laplace-published": lambda: NoisyMean("laplace", "published"),
         "gaussian-published": lambda: NoisyMean("gaussian", "published"),
+    }
+
+
+def _totals(statistic: str, metric: Any) -> Makers:
+    from omit.mechanisms.counting import NoisyCount, NoisySum
+
+    kind = NoisyCount if statistic == "count" else NoisySum
+    return {
+        "laplace": lambda: kind("laplace", metric),
+        "gaussian": lambda: kind("gaussian", metric),
     }
 
 

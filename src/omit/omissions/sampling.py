@@ -205,7 +205,7 @@ class PoissonSampling(_UniformSampling):
         """
         if isinstance(self.rate, tuple):
             raise Refused(f"Which records {self} keeps at which rate is not known; give one rate.")
-        return Independent(np.full(len(data.multiplicities), self.rate))
+        return Independent(np.full(len(data.multiplicities), self.rate), self.rate)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `PoissonSampledDpEvent` at the largest rate."""
