@@ -181,16 +181,15 @@ def short_gain(gain: float) -> str:
     return text.replace("0.", ".", 1) if abs(gain) < 1 else text
 
 
-def show_duration(seconds: float) -> str:
-    """Return how long something took.
+def show_records(number: int) -> str:
+    """Return a number of records.
 
     Examples
     --------
-    >>> show_duration(3.21), show_duration(200.4)
-    ('3.2 s', '3 min 20 s')
+    >>> show_records(32561), show_records(1)
+    ('32,561 records', '1 record')
     """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+    return f"{number:,} record{'' if number == 1 else 's'}"
 
 
 def show_estimate(seconds: float) -> str:

@@ -42,8 +42,8 @@ def test_the_mean_of_records_that_nearly_cancel_has_all_its_digits(
 
 def test_what_was_moved_and_left_out_is_said_beside_every_result() -> None:
     assert AGES.notes == (
-        "age: 2 of 5 records had to be moved into the bounds [0, 125].",
-        "age: 1 record without a value had to be left out.",
+        "age: 2 of 5 values lay outside [0, 125] and were clamped.",
+        "age: 1 record without a value was left out.",
     )
     assert Column.from_values([1, 2], bounds=(0, 3)).notes == ()
 

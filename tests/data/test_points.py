@@ -33,7 +33,7 @@ def test_records_that_lack_any_value_are_left_out_and_counted() -> None:
     points = Points.from_rows([[1, 2], [nan, 2], [1, None], [nan, nan], [3, 4]], bounds=(0, 9))
     assert points.rows.tolist() == [[1, 2], [3, 4]]
     assert (points.size, points.missing, points.clamped) == (2, 3, 0)
-    assert points.notes == ("points: 3 records without a value had to be left out.",)
+    assert points.notes == ("points: 3 records without a value were left out.",)
 
 
 def test_a_record_that_is_moved_in_two_columns_is_one_moved_record() -> None:

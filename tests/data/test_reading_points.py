@@ -171,7 +171,7 @@ def test_declared_bounds_take_the_place_of_registered_ones() -> None:
     points = read_points("adult", ["fnlwgt", "hours-per-week"], bounds=[(0, 10**6), (0, 60)])
     assert (points.bounds_source, points.source) == ("declared", "adult")
     (note,) = points.notes  # and the registered remark goes with the registered bounds
-    assert "moved into its bounds" in note
+    assert "outside its bounds and were clamped" in note
 
 
 def test_the_marks_of_a_missing_value_of_a_registered_set_are_known() -> None:

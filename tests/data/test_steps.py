@@ -40,7 +40,7 @@ def test_a_step_of_a_tenth_leaves_tenths_as_they_are_written() -> None:
 def test_rounding_is_said() -> None:
     column = Column.from_values([1, 2.4, 9], (1, 10), step=3, name="rooms")
     assert column.values.tolist() == [1.0, 10.0]
-    assert column.notes == ("rooms: 2 of 3 records had to be rounded to steps of 3 from 1 on.",)
+    assert column.notes == ("rooms: 2 of 3 values were rounded to steps of 3 from 1 on.",)
     assert column.declaration == "Values lie in [1, 10] in steps of 3, declared."
 
 

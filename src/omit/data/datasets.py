@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from omit._numeric import FloatArray
-    from omit.data.values import Bounds
+    from omit.data.base import Bounds
 
 
 def _words(text: str) -> tuple[str, ...]:

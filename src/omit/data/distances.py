@@ -40,7 +40,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TypeVar
 
 import numba
 import numpy as np
@@ -110,19 +109,6 @@ class DistanceTotals:
         start = int(most * parts) * self.whole
         # The quotient of two of Python's integers is correctly rounded, however long they are.
         return as_array((start - int(spread * parts) * self.totals) / (parts * self.whole))
-
-
-Either = TypeVar("Either", Column, Points)
-
-
-def computed_once(
-    data: Either, distance: str, compute: Callable[[Either, str], DistanceTotals]
-) -> DistanceTotals:
-    """Return the distances that data remember, since suppressions with many (m, M) share them."""
-    known: dict[str, DistanceTotals] = data.__dict__.setdefault("_mean_distances", {})
-    if distance not in known:
-        known[distance] = compute(data, distance)
-    return known[distance]
 
 
 def column_distances(column: Column, distance: str) -> DistanceTotals:

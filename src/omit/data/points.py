@@ -7,7 +7,7 @@ from the data. What is not: everything else, the number of records included.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -16,52 +16,34 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array, has_masked
-from omit._text import listed
-from omit.data.column import BOUNDS_SOURCES, ORIGIN_OF_BOUNDS, BoundsSource
-from omit.data.values import (
-    Bounds,
-    checked_bounds,
-    record_numbers,
-    require_declaration,
-    resolve_bounds,
-    show_bounds,
-    show_records,
-)
+from omit._text import listed, show_records
+from omit.data import base
+from omit.data.values import record_numbers
 from omit.errors import InvalidInput
 from omit.laws.design import Design, Positions
 
 if TYPE_CHECKING:
     from omit.data.distances import DistanceTotals
 
-ColumnBounds: TypeAlias = Bounds | Sequence[Bounds]
+ColumnBounds: TypeAlias = base.Bounds | Sequence[base.Bounds]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Points:
+class Points(base.Data):
     """Records with several numbers each, and bounds for every column.
 
     Made by `read_points` or `Points.from_rows`.
 
     Parameters
     ----------
-    name : str
-        What the records are called.
+    name, bounds_source, clamped, missing, source, remarks
+        As for all `Data`.
     columns : tuple of str
         The names of the columns.
     rows : array
         One record in each row, in the units of the columns. Read-only.
     bounds : tuple of (float, float)
         The smallest and the largest value of each column.
-    bounds_source : str
-        ``"declared"``, ``"registered"`` or ``"from-data"``, which is not private.
-    clamped : int
-        How many records had a value outside its bounds, which was moved to the nearest one.
-    missing : int
-        How many records lacked a value and were left out.
-    source : str
-        Where the data came from.
-    remarks : tuple of str
-        More to say beside every result.
 
     Examples
     --------
@@ -77,7 +59,7 @@ class Points:
     columns: tuple[str, ...]
     rows: FloatArray
     bounds: tuple[tuple[float, float], ...]
-    bounds_source: BoundsSource = "declared"
+    bounds_source: base.BoundsSource = "declared"
     clamped: int = 0
     missing: int = 0
     source: str = "values in memory"
@@ -88,43 +70,32 @@ class Points:
 
     def __post_init__(self) -> None:
         _validate.instance("the name of points", self.name, str)
-        object.__setattr__(self, "columns", _names(self.columns))
-        for what in ("clamped", "missing"):
-            object.__setattr__(self, what, _validate.whole(what, getattr(self, what)))
+        self._set(columns=_names(self.columns))
         rows = as_array(self.rows) + 0.0  # one zero, not two
         if rows.ndim != 2 or rows.shape[1] != len(self.columns) or not rows.size:
             raise InvalidInput(
                 f"Expected {self.name!r} to hold records of {len(self.columns)} numbers."
             )
-        bounds = tuple(checked_bounds(each) for each in _validate.several("bounds", self.bounds))
+        bounds = tuple(map(base.checked_bounds, _validate.several("bounds", self.bounds)))
         if len(bounds) != len(self.columns):
             raise InvalidInput(f"Expected bounds for each of the {len(self.columns)} columns.")
-        _validate.instance("source", self.source, str)
-        object.__setattr__(self, "remarks", _validate.texts("remarks", self.remarks))
-        _validate.one_of("bounds_source", self.bounds_source, BOUNDS_SOURCES)
+        self._require_origin()
         for name, (lower, upper), values in zip(self.columns, bounds, rows.T, strict=True):
+            shown = base.show_bounds((lower, upper))
             if lower == upper:
                 raise InvalidInput(
-                    f"The bounds {show_bounds((lower, upper))} of {name!r} have no width, so its "
-                    "values cannot be told apart; leave the column out or declare wider bounds."
+                    f"The bounds {shown} of {name!r} have no width, so its values cannot be told "
+                    "apart; leave the column out or declare wider bounds."
                 )
             if not ((values >= lower) & (values <= upper)).all():
-                raise InvalidInput(
-                    f"Expected the values of {name!r} within {show_bounds((lower, upper))}."
-                )
-        rows.flags.writeable = False
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "bounds", bounds)
+                raise InvalidInput(f"Expected the values of {name!r} within {shown}.")
+        self._set(rows=rows, bounds=bounds)
 
     def __repr__(self) -> str:
         return (
             f"Points({self.name!r}: {show_records(self.size)} of {self.dimensions} columns, "
             f"bounds {self.bounds_source})"
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor, so that the arrays of a copy are read-only too.
-        return Points, tuple(getattr(self, each.name) for each in fields(self))
 
     @classmethod
     def from_rows(
@@ -157,53 +128,37 @@ class Points:
         Examples
         --------
         >>> Points.from_rows([[0.5, -2.0]], bounds=(-1, 1)).notes
-        ('points: 1 of 1 record had a value that had to be moved into its bounds.',)
+        ('points: 1 of 1 records had a value outside its bounds and was clamped.',)
         """
         _validate.instance("the name of points", name, str)
         given = _columns(name, rows)
-        if columns is None:
-            named = getattr(rows, "columns", None)
-            columns = (
-                [f"x{place + 1}" for place in range(len(given))]
-                if named is None
-                else [str(each) for each in named]
-            )
-        names = _names(columns)
+        names = _names(_default_names(rows, len(given)) if columns is None else columns)
         if len(names) != len(given):
             raise InvalidInput(f"Expected a name for each of the {len(given)} columns.")
-        each = bounds_of_columns(names, bounds)
-        raw = np.column_stack([record_numbers(*one) for one in zip(names, given, strict=True)])
+        declared = bounds_of_columns(names, bounds)
+        raw = np.column_stack(list(map(record_numbers, names, given)))
         present = ~np.isnan(raw).any(axis=1)
         missing, raw = int((~present).sum()), raw[present]
         if not len(raw):
-            left_out = f" ({show_records(missing)} without a value)" if missing else ""
-            raise InvalidInput(f"There are no records of {name!r} to work with{left_out}.")
-        resolved = [resolve_bounds(one, values) for one, values in zip(each, raw.T, strict=True)]
-        lower, upper = as_array(resolved).T
-        inside = np.clip(raw, lower, upper)
-        return cls(
-            name,
-            names,
-            inside,
-            tuple(resolved),
-            "from-data" if any(isinstance(one, str) for one in each) else "declared",
-            int((inside != raw).any(axis=1).sum()),
-            missing,
-        )
+            raise base.no_records(f"There are no records of {name!r}", missing)
+        resolved = tuple(map(base.resolve_bounds, declared, raw.T))
+        inside = np.clip(raw, *as_array(resolved).T)
+        clamped = int((inside != raw).any(axis=1).sum())
+        return cls(name, names, inside, resolved, base.origin_of(*declared), clamped, missing)
 
     @property
     def size(self) -> int:
-        """How many records there are, without those that lacked a value."""
+        """The number of records, without those that lacked a value."""
         return len(self.rows)
 
     @property
     def dimensions(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.columns)
 
     @cached_property
     def distinct(self) -> int:
-        """How many different records there are."""
+        """The number of different records."""
         return int(self.group.max()) + 1
 
     @cached_property
@@ -211,22 +166,10 @@ class Points:
         """One for each record."""
         return np.ones(self.size, dtype=np.int64)
 
-    def mean_distances(self, distance: str) -> DistanceTotals:
-        """Return how far each record is from all records on average; computed once.
-
-        Raises
-        ------
-        Refused
-            If the distance is not "euclidean", "manhattan" or "discrete".
-        """
-        from omit.data.distances import computed_once, point_distances
-
-        return computed_once(self, distance, point_distances)
-
     def draws(
         self, design: Design, runs: int, rng: np.random.Generator
     ) -> Iterator[tuple[Positions, np.random.Generator]]:
-        """Yield the positions of the records that are left, one draw after the other.
+        """Yield the positions of the records that are kept, one draw after the other.
 
         Draw number seven takes the same random numbers whatever the design is, and comes with the
         same generator for its noise: two designs then differ by what is compared and hardly by
@@ -280,26 +223,26 @@ class Points:
         """A sentence on which values are possible, and who says so."""
         columns = zip(self.columns, self.bounds, strict=True)
         ranges = "; ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in columns)
-        return f"Values lie within bounds, {ORIGIN_OF_BOUNDS[self.bounds_source]}: {ranges}."
+        return f"Values lie within bounds, {base.ORIGIN_OF_BOUNDS[self.bounds_source]}: {ranges}."
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that belong beside every result on these records."""
-        said = []
-        if self.clamped:
-            share = f"{self.clamped:,} of {show_records(self.size)}"
-            said.append(f"{share} had a value that had to be moved into its bounds.")
-        if self.missing:
-            said.append(f"{show_records(self.missing)} without a value had to be left out.")
-        if self.bounds_source == "from-data":
-            said.append("bounds were taken from the data, so a release with them is NOT private.")
-        return tuple(f"{self.name}: {each}" for each in (*said, *self.remarks))
+    def _outside(self) -> str:
+        return "records had a value outside its bounds"
+
+    @property
+    def _declared(self) -> str:
+        return "bounds"
+
+    def _distances(self, distance: str) -> DistanceTotals:
+        from omit.data.distances import point_distances
+
+        return point_distances(self, distance)
 
 
 def _columns(name: str, rows: Any) -> list[Any]:
     """Return records in memory column by column, or refuse what is not a table."""
     if hasattr(rows, "iloc") and getattr(rows, "ndim", 0) == 2:  # a DataFrame
-        columns = [rows.iloc[:, place] for place in range(rows.shape[1])]
+        columns = [rows.iloc[:, position] for position in range(rows.shape[1])]
     else:
         try:
             array = np.ma.asarray(rows) if has_masked(rows) else np.asarray(rows)
@@ -311,19 +254,21 @@ def _columns(name: str, rows: Any) -> list[Any]:
     return columns
 
 
+def _default_names(rows: Any, count: int) -> list[str]:
+    named = getattr(rows, "columns", None)
+    return [f"x{number + 1}" for number in range(count)] if named is None else list(map(str, named))
+
+
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns, or refuse what is none."""
     several = _validate.several("names of columns", columns)
-    return tuple(_validate.instance("the name of a column", each, str) for each in several)
+    return tuple(_validate.instance("the name of a column", name, str) for name in several)
 
 
-def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list[Bounds]:
-    """Return one declaration for each column, or refuse what cannot be meant.
+def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list[base.Bounds]:
+    """Return one declaration for every column, or refuse what cannot be meant.
 
-    Raises
-    ------
-    InvalidInput
-        If a column has no bounds, or they are no pair; nothing has to be read before.
+    Nothing has to be read for that.
 
     Examples
     --------
@@ -332,7 +277,7 @@ def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list
     >>> bounds_of_columns(["x", "y"], [(0, 1), "from-data"])
     [(0, 1), 'from-data']
     """
-    each: list[Any] = [bounds] * len(names)
+    declared: list[Any] = [bounds] * len(names)
     if bounds is not None and not isinstance(bounds, str):
         try:
             if isinstance(bounds, bytes | bytearray | memoryview | Set | Mapping):
@@ -343,13 +288,13 @@ def bounds_of_columns(names: Sequence[str], bounds: ColumnBounds | None) -> list
                 "Expected bounds as a pair (lower, upper) or one for each column, got "
                 f"{_validate.shown(bounds)}."
             ) from error
-        if any(isinstance(one, Sequence | np.ndarray) for one in given):
-            each = given
-    if len(each) != len(names):
+        if any(isinstance(pair, Sequence | np.ndarray) for pair in given):
+            declared = given
+    if len(declared) != len(names):
         raise InvalidInput(
             f"Expected bounds for each of the {len(names)} columns ({listed(names)}), "
-            f"got {len(each)}."
+            f"got {len(declared)}."
         )
-    for name, one in zip(names, each, strict=True):
-        require_declaration(name, one, None)
-    return each
+    for name, pair in zip(names, declared, strict=True):
+        base.require_declaration(name, pair, None)
+    return declared

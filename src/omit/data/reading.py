@@ -1,39 +1,32 @@
-"""Reading one column, from wherever it is.
-
-Reading records with several numbers each, from wherever they are.
-"""
+"""Reading one column, or records with several numbers each, from wherever they are."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from omit import _validate
 from omit._text import listed
+from omit.data.base import Bounds, Categories, declared_categories, require_declaration
 from omit.data.column import Column
-from omit.data.datasets import Dataset, dataset
-from omit.data.opening import (
-    is_registered,
-    opened_table,
-    position_of,
-    positions_of,
-    registered_table,
-    require_no_table,
-)
+from omit.data.datasets import Dataset
 from omit.data.points import ColumnBounds, Points, bounds_of_columns
-from omit.data.values import Bounds, Categories, declared_categories, require_declaration
+from omit.data.sources import is_frame, open_table, registered
+from omit.data.tables import position_of, positions_of
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+Source: TypeAlias = "str | Path | DuckDBPyConnection | DuckDBPyRelation | Any"
+_IN_MEMORY = "a pandas object"
+
 
 def read(
-    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    source: Source,
     column: str | int | None = None,
     *,
     bounds: Bounds | None = None,
@@ -74,65 +67,69 @@ def read(
 
     Examples
     --------
-    >>> ages = read("adult", "age")
-    >>> ages
+    >>> read("adult", "age")
     Column('age': 32,561 records, 73 distinct values, bounds [0, 125] registered)
     >>> read("adult", "occupation").notes
-    ('occupation: 1,843 records without a value had to be left out.',)
+    ('occupation: 1,843 records without a value were left out.',)
     """
-    if is_registered(source, table):
-        return _read_registered(dataset(source), column, bounds, categories, step)
-    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
-    if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
-        require_no_table(table, "a pandas object")
-        if isinstance(source, pandas.DataFrame):
-            names = [str(name) for name in source.columns]
-            position = position_of(names, column, "the DataFrame")
-            column, source = names[position], source.iloc[:, position]
-        name = None if column is None else str(column)
-        made = Column.from_values(source, bounds, categories=categories, name=name, step=step)
-        return replace(made, source="a pandas object")
-    with opened_table(source, table) as opened:
-        position = position_of(opened.names, column, opened.label)
-        name = opened.names[position]
-        require_declaration(name, bounds, categories)
-        values, counts = opened.tally(position, as_text=categories is not None)
-    made = Column.from_counts(values, counts, bounds, categories=categories, name=name, step=step)
-    return replace(made, source=opened.label)
+    if is_frame(source, table):
+        return _column_of_frame(source, column, bounds, categories, step)
+    return _column_of_table(source, column, bounds, categories, table, step)
 
 
-def _read_registered(
-    known: Dataset,
+def _column_of_frame(
+    frame: Any,
     column: str | int | None,
     bounds: Bounds | None,
     categories: Categories | None,
     step: float | None,
 ) -> Column:
-    registered = bounds is None and categories is None
-    with registered_table(known) as opened:
-        wanted = known.default_column if column is None else column
-        position = position_of(opened.names, wanted, f"the data set {known.name!r}")
+    if frame.ndim == 2:
+        names = list(map(str, frame.columns))
+        position = position_of(names, column, "the DataFrame")
+        column, frame = names[position], frame.iloc[:, position]
+    name = None if column is None else str(column)
+    values = Column.from_values(frame, bounds, categories=categories, name=name, step=step)
+    return replace(values, source=_IN_MEMORY)
+
+
+def _column_of_table(
+    source: Source,
+    column: str | int | None,
+    bounds: Bounds | None,
+    categories: Categories | None,
+    table: str | None,
+    step: float | None,
+) -> Column:
+    known = registered(source, table)
+    undeclared = bounds is None and categories is None
+    if known is not None and column is None:
+        column = known.default_column
+    with open_table(source, table) as opened:
+        position = position_of(opened.names, column, opened.label)
         name = opened.names[position]
-        if registered:
+        if known is not None and undeclared:
             bounds, categories = known.bounds.get(name), known.categories.get(name)
         require_declaration(name, bounds, categories)
         values, counts = opened.tally(position, as_text=categories is not None)
-    if categories is not None and not isinstance(categories, str):
-        categories = declared_categories(categories)
-    # Whoever declares '?' as a category wants it counted.
-    absent = set(known.missing).difference(categories or ())
-    values[[value in absent for value in values]] = None
-    if step is None:
-        step = known.step_of(name, bounds)
+    if known is not None:
+        if categories is not None and not isinstance(categories, str):
+            categories = declared_categories(categories)
+        # Whoever declares '?' as a category wants it counted.
+        absent = set(known.missing).difference(categories or ())
+        values[[value in absent for value in values]] = None
+        step = known.step_of(name, bounds) if step is None else step
     made = Column.from_counts(values, counts, bounds, categories=categories, name=name, step=step)
-    if not registered:
+    if known is None:
+        return replace(made, source=opened.label)
+    if not undeclared:
         return replace(made, source=known.name)
     remarks = (known.remarks[name],) if name in known.remarks else ()
     return replace(made, source=known.name, bounds_source="registered", remarks=remarks)
 
 
 def read_points(
-    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    source: Source,
     columns: str | int | Sequence[str | int] | None = None,
     *,
     bounds: ColumnBounds | None = None,
@@ -146,80 +143,74 @@ def read_points(
 
     Parameters
     ----------
-    source : str, Path, DataFrame, DuckDBPyConnection or DuckDBPyRelation
-        As for `read`: the name of a registered data set, the path of a CSV, Parquet or DuckDB
-        file, or a pandas or DuckDB object.
+    source, table
+        As for `read`.
     columns : sequence of str, optional
         By default all columns; of a registered data set those that were registered for it.
     bounds : pair of float, "from-data", or one of these for each column
-        The smallest and the largest value that a record can have. ``"from-data"`` takes them from
-        the data, which is not private. Registered columns have bounds.
-    table : str, optional
-        The table of a DuckDB database or connection; may be left out if there is only one.
+        The smallest and the largest value that a record can have, as for `read`.
 
     Raises
     ------
     InvalidInput
-        If something is missing, undeclared or not readable; the message says what would work.
+        If something is missing, undeclared or not readable, as by `read`.
 
     Examples
     --------
     >>> read_points("adult")
     Points('adult': 32,561 records of 6 columns, bounds registered)
     >>> read_points("adult", ["age", "hours-per-week"], bounds=[(0, 125), (0, 60)]).notes
-    ('adult: 1,110 of 32,561 records had a value that had to be moved into its bounds.',)
+    ('adult: 1,110 of 32,561 records had a value outside its bounds and were clamped.',)
     """
-    chosen: Sequence[str | int] | None = _several(columns)
-    if is_registered(source, table):
-        return _read_registered_points(dataset(source), chosen, bounds)
-    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
-    if pandas and isinstance(source, pandas.DataFrame | pandas.Series):
-        require_no_table(table, "a pandas object")
-        frame = source.to_frame() if isinstance(source, pandas.Series) else source
-        names = [str(name) for name in frame.columns]
-        positions = positions_of(names, chosen, "the DataFrame")
-        names = [names[position] for position in positions]
-        rows = frame.iloc[:, positions]
-        made = Points.from_rows(rows, bounds_of_columns(names, bounds), columns=names)
-        return replace(made, source="a pandas object")
-    with opened_table(source, table) as opened:
-        positions = positions_of(opened.names, chosen, opened.label)
-        names = [opened.names[position] for position in positions]
-        declared = bounds_of_columns(names, bounds)
-        rows = opened.records(positions)
-    called = Path(source).name.split(".")[0] if isinstance(source, str | Path) else "points"
-    made = Points.from_rows(rows, declared, columns=names, name=called)
-    return replace(made, source=opened.label)
+    chosen: Sequence[str | int] | None = None
+    if columns is not None:
+        single = isinstance(columns, str | int | Integral)
+        chosen = [columns] if single else _validate.several("columns", columns)  # type: ignore[list-item,arg-type]  # as the test says
+    if is_frame(source, table):
+        return _points_of_frame(source, chosen, bounds)
+    return _points_of_table(source, chosen, bounds, table)
 
 
-def _several(
-    columns: str | int | Sequence[str | int] | None,
-) -> Sequence[str | int] | None:
-    """Return columns as a sequence, also a single one."""
-    if columns is None:
-        return None
-    if isinstance(columns, str | int | Integral):
-        return [columns]
-    return _validate.several("columns", columns)
-
-
-def _read_registered_points(
-    known: Dataset, columns: Sequence[str | int] | None, bounds: ColumnBounds | None
+def _points_of_frame(
+    frame: Any, columns: Sequence[str | int] | None, bounds: ColumnBounds | None
 ) -> Points:
-    wanted = known.point_columns if columns is None else columns
-    if columns is None and not wanted:
-        raise InvalidInput(
-            f"Expected columns=... of the data set {known.name!r}; with bounds there are "
-            f"{listed(known.bounds)}."
-        )
-    with registered_table(known) as opened:
-        positions = positions_of(opened.names, wanted, f"the data set {known.name!r}")
+    frame = frame.to_frame() if frame.ndim == 1 else frame
+    names = list(map(str, frame.columns))
+    positions = positions_of(names, columns, "the DataFrame")
+    names = [names[position] for position in positions]
+    declared = bounds_of_columns(names, bounds)
+    made = Points.from_rows(frame.iloc[:, positions], declared, columns=names)
+    return replace(made, source=_IN_MEMORY)
+
+
+def _points_of_table(
+    source: Source,
+    columns: Sequence[str | int] | None,
+    bounds: ColumnBounds | None,
+    table: str | None,
+) -> Points:
+    known = registered(source, table)
+    undeclared = bounds is None
+    if known is not None and columns is None:
+        columns = known.point_columns
+        if not columns:
+            raise InvalidInput(
+                f"Expected columns=... of the data set {known.name!r}; with bounds there are "
+                f"{listed(known.bounds)}."
+            )
+    with open_table(source, table) as opened:
+        positions = positions_of(opened.names, columns, opened.label)
         names = [opened.names[position] for position in positions]
-        declared = _registered_bounds(known, names) if bounds is None else bounds
-        bounds_of_columns(names, declared)
-        rows = opened.records(positions, absent=known.missing)
-    made = Points.from_rows(rows, declared, columns=names, name=known.name)
-    if bounds is not None:
+        if known is not None and undeclared:
+            bounds = _registered_bounds(known, names)
+        declared = bounds_of_columns(names, bounds)
+        rows = opened.records(positions, absent=known.missing if known else ())
+    called = Path(source).name.split(".")[0] if isinstance(source, str | Path) else "points"
+    name = known.name if known else called
+    made = Points.from_rows(rows, declared, columns=names, name=name)
+    if known is None:
+        return replace(made, source=opened.label)
+    if not undeclared:
         return replace(made, source=known.name)
     remarks = _remarks(known, names)
     return replace(made, source=known.name, bounds_source="registered", remarks=remarks)

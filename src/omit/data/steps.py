@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit.data.values import show_bounds
+from omit.data.base import show_bounds
 from omit.errors import InvalidInput
 
 MOST_STEPS = 10_000_000

@@ -1,13 +1,8 @@
 """From raw values to distinct numbers or texts with counts, or a sentence on what does not fit.
 
 All of this works on distinct values, never on records: a column of 100 million records with 73
-distinct values is 73 values here. Only `record_numbers` returns a number for every record, and
-reads each different text once.
-
-What a curator declares about a column before looking at it: bounds, or categories.
-
-A sensitivity comes from the declaration and not from the data, so a declaration taken from the
-data says something about the records, and every result that rests on one has to say so.
+distinct values is 73 values here. Only `record_numbers` and `record_texts` return a value for every
+record, and read each different one once.
 """
 
 from __future__ import annotations
@@ -15,17 +10,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Complex, Integral, Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array, has_masked
-from omit._text import listed
+from omit._text import show_records
 from omit._validate import shown
 from omit.errors import InvalidInput
 
@@ -56,15 +51,15 @@ def raw_array(name: str, values: Any) -> AnyArray:
         objects[np.ma.getmaskarray(values)] = None
         return objects
     if has_masked(values):
-        values = [None if np.ma.is_masked(each) else each for each in values]
+        values = [None if np.ma.is_masked(value) else value for value in values]
     if isinstance(values, bytes | bytearray | memoryview):
         raise InvalidInput(f"Expected {name!r} to hold numbers or text, not bytes.")
     try:
         array = np.asarray(values)
+        if array.ndim != 1:
+            raise ValueError
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise InvalidInput(f"Expected {name!r} to be a single row of values.") from error
-    if array.ndim != 1:
-        raise InvalidInput(f"Expected {name!r} to be a single row of values.")
     kind = array.dtype.kind
     if kind in "cSV":
         raise InvalidInput(f"Expected {name!r} to hold numbers or text, not {_UNFIT[kind]}.")
@@ -75,22 +70,22 @@ def raw_array(name: str, values: Any) -> AnyArray:
     if kind in _NUMERIC_KINDS:
         return array
     if kind in "mM":  # as objects, nanoseconds would be whole numbers
-        return _objects(None if np.isnat(each) else str(each) for each in array)
+        return _objects(None if np.isnat(time) else str(time) for time in array)
     return _objects(values)
 
 
 def tally(name: str, values: Any) -> tuple[AnyArray, IntArray, int]:
     """Return the distinct values of records in memory, their counts, and how many are missing.
 
-    Values that are only found to be empty when they are read as numbers or text are still among
-    the distinct ones.
+    Values that turn out to be empty when they are read as numbers or text are still among the
+    distinct ones.
 
     Examples
     --------
     >>> tally("age", [39, 25, 39])
     (array([25, 39]), array([1, 2]), 0)
     """
-    try:
+    with _hashing(name):
         if hasattr(values, "value_counts") and getattr(values, "ndim", 0) == 1:  # a pandas Series
             counted = values.value_counts(sort=False)
             missing = len(values) - int(counted.sum())
@@ -100,20 +95,24 @@ def tally(name: str, values: Any) -> tuple[AnyArray, IntArray, int]:
             distinct, counts = np.unique(array, return_counts=True)
             return distinct, counts.astype(np.int64), 0
         records = Counter(array.tolist())
+    return raw_array(name, list(records)), np.array(list(records.values()), dtype=np.int64), 0
+
+
+@contextmanager
+def _hashing(name: str) -> Iterator[None]:
+    """Refuse values that are unhashable or have no truth value, and so are neither of the two."""
+    try:
+        yield
     except InvalidInput:
         raise
-    except (TypeError, ValueError) as error:  # unhashable or without a truth value, so neither
+    except (TypeError, ValueError) as error:
         raise InvalidInput(f"Expected {name!r} to hold numbers or text.") from error
-    return raw_array(name, list(records)), np.array(list(records.values()), dtype=np.int64), 0
 
 
 def numbers(name: str, values: AnyArray, counts: IntArray) -> FloatArray:
     """Return distinct values as floats, with NaN where there is none.
 
-    Raises
-    ------
-    InvalidInput
-        If there is text among them, or an infinity.
+    `InvalidInput` is raised if there is text among them, or an infinity.
 
     Examples
     --------
@@ -147,19 +146,7 @@ def numbers(name: str, values: AnyArray, counts: IntArray) -> FloatArray:
 def record_numbers(name: str, values: Any, absent: Iterable[str] = ()) -> FloatArray:
     """Return the values of records as floats in their order, with NaN where there is none.
 
-    Parameters
-    ----------
-    name : str
-        The column, for the sentence on what does not fit.
-    values : array_like
-        One value for each record: an array, a pandas Series or a sequence.
-    absent : iterable of str
-        More texts that say that there is no number.
-
-    Raises
-    ------
-    InvalidInput
-        As for `numbers`.
+    The texts `absent` say that there is no number, too. `InvalidInput` is raised as by `numbers`.
 
     Examples
     --------
@@ -179,25 +166,20 @@ def record_numbers(name: str, values: Any, absent: Iterable[str] = ()) -> FloatA
         distinct, counts = np.unique(floats[np.isinf(floats)], return_counts=True)
         numbers(name, distinct, counts)  # raises if there are any
         return floats
-    try:
-        place, found = pandas.factorize(values)
-    except (TypeError, ValueError) as error:  # unhashable or without a truth value, so neither
-        raise InvalidInput(f"Expected {name!r} to hold numbers or text.") from error
-    distinct = raw_array(name, found)
+    with _hashing(name):
+        position, occurring = pandas.factorize(values)
+    distinct = raw_array(name, occurring)
     if distinct.dtype == object:
         distinct[np.isin(distinct, list(absent))] = None
-    counts = np.bincount(place[place >= 0], minlength=len(distinct))
-    # Where there is no value the place is -1, the last.
-    return as_array(np.append(numbers(name, distinct, counts), np.nan)[place])
+    counts = np.bincount(position[position >= 0], minlength=len(distinct))
+    # Where there is no value the position is -1, the last.
+    return as_array(np.append(numbers(name, distinct, counts), np.nan)[position])
 
 
 def record_texts(name: str, values: Any) -> AnyArray:
     """Return the values of records as texts in their order, with None where there is none.
 
-    Raises
-    ------
-    InvalidInput
-        If a value is neither a number nor text; `name` says of which column.
+    `InvalidInput` is raised if a value is neither a number nor text.
 
     Examples
     --------
@@ -206,12 +188,10 @@ def record_texts(name: str, values: Any) -> AnyArray:
     """
     import pandas
 
-    try:
-        place, found = pandas.factorize(raw_array(name, values))
-    except (TypeError, ValueError) as error:  # unhashable or without a truth value, so neither
-        raise InvalidInput(f"Expected {name!r} to hold numbers or text.") from error
-    # Where there is no value the place is -1, the last.
-    return _objects(_objects([*texts(found), None])[place])
+    with _hashing(name):
+        position, occurring = pandas.factorize(raw_array(name, values))
+    # Where there is no value the position is -1, the last.
+    return _objects(_objects([*texts(occurring), None])[position])
 
 
 def texts(values: AnyArray) -> AnyArray:
@@ -243,9 +223,9 @@ def merged(values: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
     >>> merged(np.array([2.0, 1.0, 2.0]), np.array([5, 1, 1]))
     (array([1., 2.]), array([1, 6]))
     """
-    distinct, place = np.unique(values, return_inverse=True)
+    distinct, position = np.unique(values, return_inverse=True)
     total = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(total, place, counts)
+    np.add.at(total, position, counts)
     return distinct, total
 
 
@@ -259,9 +239,8 @@ def whole_counts(name: str, counts: ArrayLike) -> IntArray:
     """
     try:
         array = np.asarray(counts)
-        if has_masked(counts) or isinstance(counts, bytearray | memoryview):
-            raise ValueError
-        if array.dtype.kind not in _NUMERIC_KINDS:
+        odd = has_masked(counts) or isinstance(counts, bytearray | memoryview)
+        if odd or array.dtype.kind not in _NUMERIC_KINDS:
             raise ValueError
         if not (array >= 0).all() or (array != np.floor(array)).any():
             raise ValueError
@@ -274,21 +253,10 @@ def whole_counts(name: str, counts: ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def show_records(number: int) -> str:
-    """Return a number of records for people.
-
-    Examples
-    --------
-    >>> show_records(32561), show_records(1)
-    ('32,561 records', '1 record')
-    """
-    return f"{number:,} record{'' if number == 1 else 's'}"
-
-
 def _objects(values: Iterable[Any]) -> AnyArray:
-    listed = list(values)
-    array = np.empty(len(listed), dtype=object)
-    array[:] = listed
+    several = list(values)
+    array = np.empty(len(several), dtype=object)
+    array[:] = several
     return array
 
 
@@ -341,149 +309,3 @@ def _text(value: Any) -> str | None:
         return str(math.floor(value))
     text = str(value)
     return text if text.strip() else None
-
-
-FROM_DATA: Literal["from-data"] = "from-data"
-Bounds: TypeAlias = tuple[float, float] | Literal["from-data"]
-Categories: TypeAlias = Iterable[str | float] | Literal["from-data"]
-
-# Squares and products with record counts stay finite up to here.
-_LARGEST = 1e100
-
-
-def require_declaration(name: str, bounds: Bounds | None, categories: Categories | None) -> None:
-    """Refuse a column without a declaration, with two, or with one that cannot be meant.
-
-    Raises
-    ------
-    InvalidInput
-        If so; nothing has to be read before.
-
-    Examples
-    --------
-    >>> require_declaration("age", (0, 125), None)
-    """
-    if bounds is None and categories is None:
-        raise InvalidInput(
-            f"Column {name!r} has no declared bounds; give bounds=(lower, upper), or "
-            f"bounds={FROM_DATA!r}, which is not private (for text: categories=(...))."
-        )
-    if bounds is not None and categories is not None:
-        raise InvalidInput(
-            f"Expected either bounds (for numbers) or categories (for text) of {name!r}, not both."
-        )
-    for what, given in (("bounds", bounds), ("categories", categories)):
-        if isinstance(given, str) and given != FROM_DATA:
-            needed = "a pair (lower, upper)" if what == "bounds" else "several texts"
-            raise InvalidInput(
-                f"Expected {what} to be {needed} or {FROM_DATA!r}, got {_validate.shown(given)}."
-            )
-    if isinstance(categories, bytes | Mapping) or not (
-        categories is None or isinstance(categories, Iterable)
-    ):
-        raise InvalidInput(
-            f"Expected categories to be several texts or {FROM_DATA!r}, got "
-            f"{_validate.shown(categories)}."
-        )
-    if bounds is not None and not isinstance(bounds, str):
-        checked_bounds(bounds)
-
-
-def resolve_bounds(bounds: Bounds, values: FloatArray) -> tuple[float, float]:
-    """Return the declared bounds, or the smallest and the largest value.
-
-    Raises
-    ------
-    InvalidInput
-        If the bounds are not two finite numbers of ordinary size with lower <= upper.
-
-    Examples
-    --------
-    >>> resolve_bounds((0, 125), np.array([17.0, 90.0]))
-    (0.0, 125.0)
-    >>> resolve_bounds("from-data", np.array([17.0, 90.0]))
-    (17.0, 90.0)
-    """
-    if isinstance(bounds, str):
-        bounds = float(np.min(values)), float(np.max(values))
-    return checked_bounds(bounds)
-
-
-def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Return two finite numbers of ordinary size, the lower one first, or refuse.
-
-    Examples
-    --------
-    >>> checked_bounds((0, 125))
-    (0.0, 125.0)
-    """
-    if _is_infinite(bounds):
-        raise InvalidInput(
-            f"Expected finite bounds, got {_validate.shown(bounds)}: with infinite ones every "
-            "sensitivity is infinite, the smooth one included, and no noise is enough."
-        )
-    lower, upper = _validate.interval("bounds", bounds)
-    if max(-lower, upper) > _LARGEST:
-        raise InvalidInput(f"Expected bounds=({lower:g}, {upper:g}) within ±{_LARGEST:g}.")
-    return lower + 0.0, upper + 0.0
-
-
-def _is_infinite(bounds: object) -> bool:
-    """Tell whether one of a pair of numbers is infinite; anything else is for others to refuse."""
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        return False
-    return any(isinstance(each, float) and math.isinf(each) for each in bounds)
-
-
-def resolve_categories(categories: Categories, values: AnyArray) -> tuple[str, ...]:
-    """Return the declared categories in their order, or the values that occur, sorted.
-
-    Raises
-    ------
-    InvalidInput
-        If the categories are not distinct texts.
-
-    Examples
-    --------
-    >>> resolve_categories(("Male", "Female"), np.array(["Male"], dtype=object))
-    ('Male', 'Female')
-    """
-    if isinstance(categories, str):
-        return tuple(sorted(set(values)))
-    return declared_categories(categories)
-
-
-def declared_categories(categories: Iterable[str | float]) -> tuple[str, ...]:
-    """Return categories as texts in their order; those of a set, which has none, sorted.
-
-    Raises
-    ------
-    InvalidInput
-        If they are not distinct texts.
-
-    Examples
-    --------
-    >>> declared_categories(["b", 2.0])
-    ('b', '2')
-    """
-    if isinstance(categories, Set):
-        categories = sorted(categories, key=str)
-    several = _validate.several("categories", categories)
-    declared = texts(raw_array("categories", list(several))).tolist()
-    if not declared or None in declared:
-        raise InvalidInput("Expected at least one category, and none of them empty.")
-    twice = sorted(each for each, often in Counter(declared).items() if often > 1)
-    if twice:
-        raise InvalidInput(f"Expected distinct categories, and found twice: {listed(twice)}.")
-    return tuple(declared)
-
-
-def show_bounds(bounds: tuple[float, float]) -> str:
-    """Return bounds for people.
-
-    Examples
-    --------
-    >>> show_bounds((0.0, 2227058.0))
-    '[0, 2227058]'
-    """
-    return f"[{bounds[0]:.10g}, {bounds[1]:.10g}]"

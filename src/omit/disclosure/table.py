@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit._text import nearest
-from omit.data.values import raw_array, show_records, texts, whole_counts
+from omit._text import nearest, show_records
+from omit.data.values import raw_array, texts, whole_counts
 from omit.errors import InvalidInput
 
 Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,17 +14,12 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import IntArray
-from omit._text import nearest
-from omit.data.datasets import DATASETS, Dataset
-from omit.data.opening import (
-    is_registered,
-    opened_table,
-    position_of,
-    registered_table,
-    require_no_table,
-)
-from omit.data.sources import Table, frame_table, no_number_sql
-from omit.data.values import NUMBER, AnyArray, declared_categories, show_records
+from omit._text import nearest, show_records
+from omit.data.base import declared_categories
+from omit.data.datasets import Dataset
+from omit.data.sources import open_table, registered
+from omit.data.tables import Table, no_number_sql, position_of
+from omit.data.values import NUMBER, AnyArray
 from omit.disclosure.table import Attribute, CountTable, require_holdable
 from omit.errors import InvalidInput
 
@@ -278,10 +271,10 @@ def tabulate(
         derivations[derivation.name] = derivation
     if not attributes:
         raise InvalidInput("Expected at least one attribute.")
-    known = DATASETS[source] if is_registered(source, table) else None
+    known = registered(source, table)
     absent = (*missing_values, *(known.missing if known else ()))
     needed = {derivations[name].column if name in derivations else name for name in attributes}
-    with _opened(source, table, needed) as opened:
+    with open_table(source, table, needed) as opened:
         return _tabulate(opened, attributes, derivations, domains or {}, missing, absent, known)
 
 
@@ -289,18 +282,6 @@ def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
     """Return several texts, some of which may be empty."""
     several = _validate.several(f"texts as {name}", values)
     return tuple(_validate.instance(f"every text of {name}", value, str) for value in several)
-
-
-def _opened(
-    source: Any, table: str | None, needed: Collection[str]
-) -> AbstractContextManager[Table]:
-    pandas = sys.modules.get("pandas")  # without it, nothing can be a frame
-    if pandas and isinstance(source, pandas.DataFrame):
-        require_no_table(table, "a pandas object")
-        return frame_table(source, "the DataFrame", needed)
-    if is_registered(source, table):
-        return registered_table(DATASETS[source])
-    return opened_table(source, table)
 
 
 def _tabulate(
