@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from omit.disclosure.assessing import assess
-from omit.disclosure.assessment import Assessment, Row
+from omit.disclosure.assessment import Assessment, assess
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
     Axis,
@@ -31,6 +30,7 @@ from omit.disclosure.measures import (
     unique_exact_matches,
 )
 from omit.disclosure.protection import CellErrors, PublishedBound
+from omit.disclosure.question import Row
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.table import Attribute, CountTable
@@ -317,10 +317,10 @@ def test_k_anonymity_and_uniqueness_are_those_of_the_identifying_attributes() ->
     assert disclosure_of(table, table.flat, 6, ["town"]).k_anonymity == 1
     everything = assess(table, 1.0, quasi_identifiers=["sex"])
     assert everything.original == Disclosure(1, 3, 4), "which are swapped plays no role"
-    assert everything.identifying == ("sex", "town")
+    assert everything.question.identified_by == ("sex", "town")
     only_sex = assess(table, 1.0, identifying=["sex"])
     assert only_sex.original == Disclosure(3, 0, 4)
-    assert only_sex.quasi_identifiers == ("sex",)
+    assert only_sex.question.swapped == ("sex",)
 
 
 def test_a_table_is_one_anonymous_exactly_if_somebody_is_unique() -> None:

@@ -15,7 +15,7 @@ import pytest
 from omit import Column, Guarantee, Points, read, read_points
 from omit.data.datasets import dataset
 from omit.disclosure import measures
-from omit.disclosure.assessing import assess
+from omit.disclosure.assessment import assess
 from omit.disclosure.histograms import (
     DiscreteGaussianHistogram,
     GeometricHistogram,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from omit._numeric import FloatArray
-from omit.disclosure.assessing import assess
+from omit.disclosure.assessment import assess
 from omit.disclosure.protection import CHANGE_QUASI_IDENTIFIERS, ExactDelta, LeastDelta
 from omit.disclosure.swapping import RandomisedSwapping, Swapping, selection_probabilities
 from omit.disclosure.swapping_exact import exact_swapping_delta, lower_bound_delta
@@ -350,7 +350,7 @@ def test_tables_that_are_too_large_to_swap_or_assess_are_refused(
     monkeypatch.setattr("omit.disclosure.swapping._MOST_NUMBERS", 50)
     with pytest.raises(InvalidInput, match="3 values for each of 7 occupied cells, too many"):
         Swapping(("race",)).law(TABLE)
-    monkeypatch.setattr("omit.disclosure.assessing._MOST_CELLS", 11)
+    monkeypatch.setattr("omit.disclosure.question._MOST_CELLS", 11)
     with pytest.raises(InvalidInput, match="12 cells, and up to 11 can be assessed"):
         assess(TABLE, 1.0)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from omit.disclosure.assessing import assess
+from omit.disclosure.assessment import assess
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
     axis_of,

@@ -111,7 +111,7 @@ def disclose(
     json: Json = False,
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
-    from omit.disclosure.assessing import assess
+    from omit.disclosure.assessment import assess
     from omit.disclosure.measures import parse_groups
     from omit.disclosure.tabulation import parse_domains, tabulate
 

@@ -1,5 +1,5 @@
-from .assessing import assess as assess
 from .assessment import Assessment as Assessment
+from .assessment import assess as assess
 from .histograms import DiscreteGaussianHistogram as DiscreteGaussianHistogram
 from .histograms import GeometricHistogram as GeometricHistogram
 from .histograms import LaplaceHistogram as LaplaceHistogram

@@ -37,11 +37,8 @@ def draw_errors(axes: Axes, assessment: Assessment) -> None:
     _name_rows(axes, assessment)
     axes.invert_yaxis()
     axes.set_xlabel("expected sum of absolute errors, records")
-    axes.set_title(
-        f"ε = {promised(assessment.epsilon)}; dark: δ at most {promised(assessment.delta)}, "
-        "hatched: not",
-        fontsize=11,
-    )
+    epsilon, delta = promised(assessment.question.epsilon), promised(assessment.question.delta)
+    axes.set_title(f"ε = {epsilon}; dark: δ at most {delta}, hatched: not", fontsize=11)
 
 
 def draw_accuracies(axes: Axes, assessment: Assessment) -> None:

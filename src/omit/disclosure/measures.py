@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -369,6 +369,11 @@ class Accuracy:
     high: float
     runs: int
 
+    @property
+    def interval(self) -> tuple[float, float] | tuple[None, None]:
+        """The interval, if several releases were learnt from."""
+        return (self.low, self.high) if self.runs > 1 else (None, None)
+
 
 def released_accuracy(
     protection: Protection,
@@ -466,6 +471,27 @@ class GroupMap:
     true_line: tuple[float, float]
     line: tuple[float, float]
     error: float
+
+    @property
+    def true_slope(self) -> float:
+        """The slope in the data."""
+        return self.true_line[1]
+
+    @property
+    def slope(self) -> float:
+        """The slope for the mean release; nan if that has no records."""
+        return self.line[1]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the marginal as plain values; the line of a release without records is nan."""
+        ends = ("intercept", "slope")
+        return {
+            "group": self.group,
+            "error_per_100_records": self.error,
+            "line_in_data": dict(zip(ends, self.true_line, strict=True)),
+            "line_in_release": dict(zip(ends, self.line, strict=True)),
+            "change": self.change.tolist(),
+        }
 
 
 def group_maps(

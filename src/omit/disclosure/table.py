@@ -273,6 +273,10 @@ class CountTable:
         """The names of the attributes."""
         return tuple(attribute.name for attribute in self.attributes)
 
+    def names_of(self, names: Sequence[str], what: str) -> tuple[str, ...]:
+        """Return names that are attributes of the table, or refuse them; `what` says what for."""
+        return tuple(self.names[position] for position in chosen(self.attributes, names, what))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What has to be said with every result."""

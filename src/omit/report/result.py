@@ -239,18 +239,21 @@ class Result(ABC):
 
         return render("result.html", result=self, tables=self.tables())
 
+    def page(self) -> str:
+        """Return a page of HTML that needs no other file."""
+        from omit.report.page import result_page
+
+        return result_page(self)
+
     def write_report(self, path: Path | str) -> Path:
-        """Write a page of HTML that needs no other file, and return where it is.
+        """Write the page of the result, and return where it is.
 
         Raises
         ------
         InvalidInput
             If the file cannot be written; what was there before stays.
         """
-        from omit.report.page import result_page
-
-        output = Path(path)
-        page = result_page(self)
+        output, page = Path(path), self.page()
         write_whole(output, lambda file: file.write_text(page, encoding="utf-8"))
         return output
 
