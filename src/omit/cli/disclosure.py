@@ -2,12 +2,15 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from omit.cli.emit import emit, progress_bar, report_file
 from omit.cli.options import Json, Source, TableName
+
+if TYPE_CHECKING:
+    from omit.disclosure.table import CountTable
 
 
 class Missing(StrEnum):
@@ -17,106 +20,95 @@ class Missing(StrEnum):
     category = "category"
 
 
-def disclose(
-    ctx: typer.Context,
+Derive = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A computed attribute: 'rich = income >= 50000' or 'age5 = bins(age, 0, 100, 5)'."
+    ),
+]
+Domain = Annotated[
+    list[str] | None,
+    typer.Option(help="All categories of a column: sex=Female,Male, or sex=from-data."),
+]
+MissingRecords = Annotated[
+    Missing,
+    typer.Option(help="Records without a value: drop them, or give them a category of their own."),
+]
+MissingValue = Annotated[
+    list[str] | None, typer.Option(help="A text that means a missing value; repeat for several.")
+]
+Delta = Annotated[
+    float, typer.Option(help="Largest delta allowed; 0 excludes discrete Gaussian noise.")
+]
+QuasiIdentifiers = Annotated[
+    str | None,
+    typer.Option(help="Comma-separated attributes that are swapped.", show_default="the first"),
+]
+Identifying = Annotated[
+    str | None,
+    typer.Option(
+        help="Comma-separated attributes by which a person may be recognised, for k-anonymity and "
+        "uniqueness.",
+        show_default="all",
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        help="Compare the errors of this attribute's categories.", show_default="the first swapped"
+    ),
+]
+Margin = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Comma-separated attributes of a published margin; repeat for several.",
+        show_default="every attribute alone",
+    ),
+]
+LargestCount = Annotated[
+    int | None,
+    typer.Option(help="Declared largest count of a cell (B).", show_default="all records"),
+]
+PaperRuns = Annotated[
+    int | None,
+    typer.Option(
+        help="Also estimate errors from this many simulated releases (the paper used 200)."
+    ),
+]
+Predict = Annotated[
+    str | None,
+    typer.Option(help="Train a classifier for this two-category attribute on each release."),
+]
+TwoWay = Annotated[
+    str | None,
+    typer.Option(
+        help="Attributes x,y: compare their counts, and the regression of y on x, in groups."
+    ),
+]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A group for --two-way: race=White,sex=Male; repeat for several.",
+        show_default="the two largest of --group",
+    ),
+]
+
+
+def count(
     source: Source,
     attributes: Annotated[
-        str,
-        typer.Option(help="Attributes of the table, separated by commas: columns or derived."),
+        str, typer.Option(help="Comma-separated attributes of the table: columns or derived.")
     ],
-    epsilon: Annotated[float, typer.Option(help="Epsilon of every protection.")] = 1.0,
-    delta: Annotated[
-        float,
-        typer.Option(help="Largest delta allowed; 0 leaves discrete Gaussian noise out."),
-    ] = 1e-6,
-    derive: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A computed attribute: 'rich = income >= 50000' or 'age5 = bins(age, 0, 100, 5)'."
-        ),
-    ] = None,
-    domain: Annotated[
-        list[str] | None,
-        typer.Option(help="All categories of a column: sex=Female,Male, or sex=from-data."),
-    ] = None,
-    missing: Annotated[
-        Missing,
-        typer.Option(help="Records without a value: leave them out, or count them on their own."),
-    ] = Missing.drop,
-    missing_value: Annotated[
-        list[str] | None,
-        typer.Option(help="A text that means a missing value; repeat for several."),
-    ] = None,
-    threshold: Annotated[int, typer.Option(help="Counts below this are suppressed (k).")] = 6,
-    swap_rate: Annotated[float, typer.Option(help="Probability that a record is swapped.")] = 0.25,
-    quasi_identifiers: Annotated[
-        str | None,
-        typer.Option(
-            help="Attributes that are swapped, separated by commas; by default the first."
-        ),
-    ] = None,
-    identifying: Annotated[
-        str | None,
-        typer.Option(
-            help="Attributes by which a person may be recognised, separated by commas, for "
-            "k-anonymity and uniqueness; by default all."
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help="Compare the errors of this attribute's categories; by default the first swapped."
-        ),
-    ] = None,
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Attributes of a published margin, separated by commas; repeat for several. "
-            "By default every attribute alone."
-        ),
-    ] = None,
-    largest_count: Annotated[
-        int | None,
-        typer.Option(help="Declared largest count of a cell (B); by default all records."),
-    ] = None,
-    paper_runs: Annotated[
-        int | None,
-        typer.Option(
-            help="Also estimate errors from this many simulated releases (the paper used 200)."
-        ),
-    ] = None,
-    predict: Annotated[
-        str | None,
-        typer.Option(help="Train a classifier for this two-category attribute on each release."),
-    ] = None,
-    two_way: Annotated[
-        str | None,
-        typer.Option(
-            help="Attributes x,y: compare their counts, and the regression of y on x, in groups."
-        ),
-    ] = None,
-    within: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A group for --two-way: race=White,sex=Male; repeat for several. By default the "
-            "two largest of --group."
-        ),
-    ] = None,
+    derive: Derive = None,
+    domain: Domain = None,
+    missing: MissingRecords = Missing.drop,
+    missing_value: MissingValue = None,
     table: TableName = None,
-    seed: Annotated[int, typer.Option(help="Seed of the simulated releases.")] = 0,
-    report: Annotated[
-        Path | None, typer.Option(help="File of the report; by default omit-disclosure.html.")
-    ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
-    json: Json = False,
-) -> None:
-    """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
-    from omit.disclosure.assessment import assess
-    from omit.disclosure.measures import parse_groups
+) -> "CountTable":
+    """Return the table that the options name."""
     from omit.disclosure.tabulation import parse_domains, tabulate
 
-    file = report_file(report, no_report, None if json else Path("omit-disclosure.html"))
-    counted = tabulate(
+    return tabulate(
         source,
         _names(attributes),
         derive=derive or (),
@@ -125,10 +117,42 @@ def disclose(
         missing_values=missing_value or (),
         table=table,
     )
+
+
+def disclose(
+    counted: "CountTable",
+    ctx: typer.Context,
+    epsilon: Annotated[float, typer.Option(help="Epsilon of every protection.")] = 1.0,
+    delta: Delta = 1e-6,
+    threshold: Annotated[int, typer.Option(help="Counts below this are suppressed (k).")] = 6,
+    swap_rate: Annotated[float, typer.Option(help="Probability that a record is swapped.")] = 0.25,
+    quasi_identifiers: QuasiIdentifiers = None,
+    identifying: Identifying = None,
+    group: Group = None,
+    margin: Margin = None,
+    largest_count: LargestCount = None,
+    paper_runs: PaperRuns = None,
+    predict: Predict = None,
+    two_way: TwoWay = None,
+    within: Within = None,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated releases.")] = 0,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Path of the HTML report.", show_default="omit-disclosure.html"),
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    json: Json = False,
+) -> None:
+    """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
+    from omit.disclosure.assessment import assess
+    from omit.disclosure.measures import parse_groups
+
+    file = report_file(report, no_report, None if json else Path("omit-disclosure.html"))
     with progress_bar("assessing", 8 if delta > 0 else 7, not json) as advance:
         assessment = assess(
             counted,
             epsilon,
+            advance=advance,
             delta=delta,
             threshold=threshold,
             rate=swap_rate,
@@ -142,7 +166,6 @@ def disclose(
             two_way=None if two_way is None else _names(two_way),
             within=parse_groups(within or ()),
             seed=seed,
-            advance=advance,
         )
     emit(ctx, assessment, json=json)
     if file is not None:

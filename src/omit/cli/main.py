@@ -178,7 +178,7 @@ def _add_commands() -> None:
         group.command(name, cls=Command, context_settings=any_options)(privacy.refuse(name))
     _add_group("verify", "Check the theorems by independent computation.", papers.VERIFY)
     _add_group("figure", "Draw the bounds.", papers.FIGURE)
-    app.command(cls=Command)(disclosure.disclose)
+    app.command("disclose", cls=Command)(combined(disclosure.count, disclosure.disclose))
     _add_group(
         "curve",
         "Statistical privacy: delta for every epsilon, if only the distribution is known.",
