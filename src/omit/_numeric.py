@@ -18,6 +18,8 @@ from omit.errors import InvalidInput
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+Bounds: TypeAlias = tuple[FloatArray, FloatArray]
+"""Lower and upper bounds on numbers."""
 
 SMALLEST_POSITIVE = 5e-324
 

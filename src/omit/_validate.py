@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit._numeric import FloatArray, as_array, has_masked
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, OmitError
 
 # Python or NumPy makes a float of all of these, and of a complex number only its real part.
 _NO_NUMBERS = (bool, np.bool_, str, bytes, bytearray, memoryview, np.complexfloating)
@@ -194,6 +194,16 @@ def function(name: str, value: Callable[..., Any]) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
         raise InvalidInput(f"Expected {name} to be a function, got {shown(value)}.")
+
+
+def outcome(failure: str, function: Callable[..., _Kind], *arguments: object) -> _Kind:
+    """Return what a stranger's function returns; `failure` begins the sentence if it raises."""
+    try:
+        return function(*arguments)
+    except OmitError:
+        raise
+    except Exception as error:  # whatever it does
+        raise InvalidInput(f"{failure}: {shown(error)}.") from error
 
 
 def one_of(name: str, value: str, options: Sequence[str]) -> str:

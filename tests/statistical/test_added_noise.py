@@ -15,9 +15,8 @@ from omit.errors import InvalidInput
 from omit.laws.discrete import DiscreteGaussian
 from omit.laws.distribution import Distribution
 from omit.laws.noise import Gaussian, noise_named
-from omit.statistical.noise import added_noise
 from omit.statistical.properties import grouped_property_curve, property_curve
-from omit.statistical.sums import sum_curve
+from omit.statistical.sums import added_noise, sum_curve
 
 KINDS = ("gaussian", "laplace")
 EPSILONS = [0.0, 0.05, 0.14, 0.5, 1.0, 3.0, 40.0, 750.0]

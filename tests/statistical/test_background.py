@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from omit.errors import InvalidInput
+from omit.statistical.assumptions import Population
 from omit.statistical.background import (
-    Population,
     sampled_groups_curve,
     sampled_property_curve,
 )

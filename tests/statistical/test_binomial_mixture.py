@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 
 from omit.laws.divergence import one_more
-from omit.statistical.mixtures import mixture_delta
+from omit.statistical.sampling import mixture_delta
 
 
 def test_bounds_of_a_mixture_know_the_rounding_of_its_logarithm() -> None:

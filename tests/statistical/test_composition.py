@@ -13,11 +13,18 @@ import pytest
 from omit.errors import InvalidInput
 from omit.laws.distribution import Distribution
 from omit.laws.divergence import hockey_stick
-from omit.statistical.background import Population
-from omit.statistical.composition import composition_bound, exact_composition, worst_of_class
+from omit.statistical.assumptions import Entries, Population
+from omit.statistical.composition import (
+    Analyst,
+    Answers,
+    ScoreQuery,
+    ask,
+    composition_bound,
+    exact_composition,
+    worst_of_class,
+)
 from omit.statistical.partition import Partition
 from omit.statistical.properties import property_curve
-from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery, ask
 from omit.statistical.sums import sum_curve
 from tests.statistical.enumeration import (
     Database,

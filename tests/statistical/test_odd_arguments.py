@@ -12,15 +12,13 @@ import pytest
 from omit import Column, statistical
 from omit.errors import InvalidInput
 from omit.laws import DiscreteGaussian, Distribution
-from omit.laws.distribution import property_probability
 from omit.statistical import (
     Entries,
     Partition,
-    Poisson,
+    PoissonTechnique,
     Population,
     ScoreQuery,
     StatisticalGuarantee,
-    Template,
     WithoutReplacement,
     WithReplacement,
     added_noise,
@@ -28,6 +26,7 @@ from omit.statistical import (
     property_curve,
 )
 from omit.statistical.answers import answer_queries, named_query
+from omit.statistical.assumptions import property_probability
 from omit.statistical.planner import most_queries
 from tests.odd_arguments import Call, require_answers_or_sentences
 
@@ -52,7 +51,6 @@ CALLS: dict[str, Call] = {
         statistical.sum_curve_of_groups, ([(DIE, 5)], [0, 1], [0.1]), {"noise": None}
     ),
     "order_statistic_curve": Call(statistical.order_statistic_curve, (DIE, 5, 3, [0.1])),
-    "monotone_curve": Call(statistical.monotone_curve, ([[0.6, 0.4], [0.4, 0.6]], [0, 1], [0.1])),
     "grouped_property_curve": Call(
         statistical.grouped_property_curve, ([(5, 0.5)], [0.1]), {"critical": 0, "known": 1}
     ),
@@ -108,24 +106,18 @@ CALLS: dict[str, Call] = {
     "added_noise": Call(added_noise, ("laplace", 1.0)),
     "DiscreteGaussian": Call(DiscreteGaussian, (1.0,)),
     "Distribution": Call(Distribution, ([0, 1], [0.5, 0.5])),
-    "binned": Call(Distribution.binned, ([0.1, 0.2], [0.5, 0.5], 0.1)),
-    "from_mapping": Call(Distribution.from_mapping, ({0: 0.5, 1: 0.5},)),
     "guarantee": Call(CURVE.guarantee, (0.1,)),
     "StatisticalGuarantee": Call(StatisticalGuarantee, (1.0, 0.1, "coins")),
-    "Template": Call(Template, (((0, 1),),)),
-    "apply": Call(Template(((0, 1),)).apply, (RECORDS,), gives_nan=True),
     "WithoutReplacement": Call(WithoutReplacement, (3,)),
-    "Poisson": Call(Poisson, (0.5,)),
+    "PoissonTechnique": Call(PoissonTechnique, (0.5,)),
     "WithReplacement": Call(WithReplacement, (3,)),
 }
-for technique in (WithoutReplacement(3), Poisson(0.5), WithReplacement(3)):
+for technique in (WithoutReplacement(3), PoissonTechnique(0.5), WithReplacement(3)):
     CALLS |= {
         f"curve, {technique}": Call(
             technique.curve, (10, 0.5, 0.1), {"known": 1, "runs": 20, "rng": RNG}
         ),
         f"secret_curve, {technique}": Call(technique.secret_curve, (10, 0.5, 0.1)),
-        f"templates, {technique}": Call(technique.templates, (4,)),
-        f"draw, {technique}": Call(technique.draw, (4, RNG)),
     }
 
 
@@ -137,14 +129,9 @@ def test_every_argument_is_taken_or_refused_with_one_sentence(name: str) -> None
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Poisson(0.5).curve(10**17, 0.5, 0.1),
+        lambda: PoissonTechnique(0.5).curve(10**17, 0.5, 0.1),
         lambda: statistical.sampled_property_curve(10**17, 0.5, 10**16, 0.1, known=10**16),
-        lambda: Poisson(0.5).templates(10**6),
-        lambda: Poisson(0.5).draw(10**12, RNG),
-        lambda: WithReplacement(10**12).templates(10**6),
-        lambda: WithReplacement(10**12).draw(5, RNG),
         lambda: WithReplacement(10**12).curve(5, 0.5, 0.1, rng=RNG),
-        lambda: WithoutReplacement(500_000).templates(10**6),
         lambda: property_curve(10**19, 0.5, 0.1),
         lambda: Partition(10**12, (5,)).draw(RNG),
         lambda: statistical.composition_bound(
@@ -166,17 +153,13 @@ def test_a_group_between_two_groups_is_refused() -> None:
         statistical.sampled_groups_curve(POPULATION, 5, 0.1, critical=2)
 
 
-def test_a_probability_that_is_lost_beside_1_is_refused_as_such() -> None:
+def test_a_probability_that_is_lost_next_to_1_is_refused_as_such() -> None:
     assert property_probability(5.6e-17) == 5.6e-17
     with pytest.raises(InvalidInput, match=r"Expected p=2\.5e-115 to be at least 5\.6e-17"):
         property_curve(10, 2.5e-115, 0.1)
 
 
 def test_values_that_are_no_numbers_never_make_a_curve() -> None:
-    with pytest.raises(InvalidInput, match="sum to 1"):
-        statistical.monotone_curve([[0.6, 0.4], [np.nan, 0.6]], [0, 1], 0.1)
-    with pytest.raises(InvalidInput, match="ascending"):
-        statistical.monotone_curve([[0.6, 0.4], [0.4, 0.6]], [0, np.nan], 0.1)
     with pytest.raises(InvalidInput, match="finite"):
         statistical.sum_curve_of_groups([(DIE, 2)], [0, np.nan], 0.1)
 

@@ -12,8 +12,8 @@ from scipy.stats import binom, laplace, norm
 
 from omit.errors import InvalidInput
 from omit.laws.discrete import DiscreteGaussian
-from omit.statistical.noise import added_noise
 from omit.statistical.properties import grouped_property_curve, property_curve
+from omit.statistical.sums import added_noise
 from tests.statistical.enumeration import coin, exactly, worst
 
 EPSILONS = (0.0, 0.1, 0.5, 1.3)

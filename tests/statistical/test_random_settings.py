@@ -22,7 +22,7 @@ from omit.statistical.curve import PRECISION, PrivacyCurve
 from omit.statistical.order import order_statistic_curve
 from omit.statistical.partition import Partition
 from omit.statistical.properties import grouped_property_curve, property_curve
-from omit.statistical.sampling import Poisson, WithoutReplacement
+from omit.statistical.sampling import PoissonTechnique, WithoutReplacement
 from omit.statistical.sums import sum_curve
 
 Law: TypeAlias = Mapping[Any, Fraction]
@@ -145,7 +145,7 @@ def _secret_poisson(rng: np.random.Generator) -> Setting:
     n, p, rate = int(rng.integers(1, 20)), _chance(rng), float(rng.uniform(0.01, 1))
     others = _of_many(_coin(Fraction(rate) * Fraction(p)), n - 1)
     laws = [_sum(others, _coin(Fraction(rate) * v)) for v in (0, 1)]
-    return Poisson(rate).secret_curve(n, p, _epsilons(rng)), _worst(laws)
+    return PoissonTechnique(rate).secret_curve(n, p, _epsilons(rng)), _worst(laws)
 
 
 def _partition(rng: np.random.Generator) -> Setting:

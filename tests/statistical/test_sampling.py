@@ -12,9 +12,8 @@ import pytest
 from omit.errors import InvalidInput
 from omit.statistical.properties import property_curve
 from omit.statistical.sampling import (
-    Poisson,
+    PoissonTechnique,
     SamplingTechnique,
-    Template,
     WithoutReplacement,
     WithReplacement,
 )
@@ -39,8 +38,8 @@ EPSILONS = (0.0, 0.1, 0.8)
     [
         (WithoutReplacement(3), uniform(5, 3)),
         (WithoutReplacement(5), uniform(5, 5)),
-        (Poisson(0.4), subsets(5, 0.4)),
-        (Poisson(1.0), subsets(5, 1.0)),
+        (PoissonTechnique(0.4), subsets(5, 0.4)),
+        (PoissonTechnique(1.0), subsets(5, 1.0)),
         (WithReplacement(3), sequences(5, 3)),
         (WithReplacement(4), sequences(5, 4)),
     ],
@@ -59,9 +58,6 @@ def test_both_curves_are_those_of_the_definition(
         exact = worst(laws, 0, hidden, epsilon)
         assert secret.delta[place] == pytest.approx(exact, rel=1e-8, abs=1e-12)
         assert exact <= expected + 1e-12, "a secret template never costs privacy"
-    mine = {each.samples: weight for each, weight in technique.templates(n).items()}
-    assert sum(mine.values()) == pytest.approx(1)
-    assert {key for key, weight in templates.items() if weight > 0} <= set(mine)
 
 
 @pytest.mark.parametrize("size", [1, 4, 7])
@@ -99,7 +95,7 @@ def test_no_sample_has_a_delta_of_zero_because_it_is_small() -> None:
     # With ten thousand fair coins among the others, delta is about e^-1000.
     curves = (
         WithoutReplacement(10**4).curve(2 * 10**4, 0.5, [0.0, 1.0], known=10**3),
-        Poisson(0.5).curve(2 * 10**4, 0.5, [0.0, 1.0]),
+        PoissonTechnique(0.5).curve(2 * 10**4, 0.5, [0.0, 1.0]),
         WithoutReplacement(10**4).curve(2 * 10**4, 0.5, [0.0, 1.0]),
     )
     for curve in curves:
@@ -108,7 +104,7 @@ def test_no_sample_has_a_delta_of_zero_because_it_is_small() -> None:
 
 @pytest.mark.parametrize("rate", [1e-9, 1e-3, 1.0])
 def test_a_secret_sample_is_answered_at_any_epsilon(rate: float) -> None:
-    curve = Poisson(rate).secret_curve(20, 0.3, [1.0, 700.0, 1e300])
+    curve = PoissonTechnique(rate).secret_curve(20, 0.3, [1.0, 700.0, 1e300])
     assert curve.method == "exact"
     # If the entry is drawn and all others are and have the property, it is known to have it. If all
     # are surely drawn and none has it, the entry is known not to, which is more probable.
@@ -143,29 +139,12 @@ def test_a_simulation_with_replacement_agrees_with_enumeration() -> None:
     assert found.delta[0] - found.lower[0] < 0.05
 
 
-def test_templates_know_their_format_and_whether_they_repeat() -> None:
-    assert Template(((0, 1), (2,))).is_injective
-    assert not Template(((0, 1), (1,))).is_injective
-    with pytest.raises(InvalidInput, match="no place 7"):
-        Template(((7,),)).apply([1, 2])
-
-
-@pytest.mark.parametrize("technique", [WithoutReplacement(3), Poisson(0.5), WithReplacement(3)])
-def test_draws_are_templates_of_the_technique(technique: SamplingTechnique) -> None:
-    rng = np.random.default_rng(0)
-    every = {each.samples for each in technique.templates(4)}
-    for _ in range(50):
-        sample = technique.draw(4, rng).samples[0]
-        assert (tuple(sorted(sample)),) in every
-
-
 @pytest.mark.parametrize(
     "attempt",
     [
-        lambda: Poisson(0.0),
+        lambda: PoissonTechnique(0.0),
         lambda: WithoutReplacement(0),
-        lambda: WithoutReplacement(6).draw(5, np.random.default_rng(0)),
-        lambda: WithReplacement(30).templates(10),
+        lambda: WithoutReplacement(6).secret_curve(5, 0.5, 0.1),
         lambda: WithReplacement(10**6).secret_curve(10**6, 0.5, 0.1),
     ],
 )

@@ -16,8 +16,8 @@ from omit.report.files import require_figure, write_figure
 if TYPE_CHECKING:
     from omit.laws.distribution import Distribution
     from omit.statistical.curve import PrivacyCurve
-    from omit.statistical.noise import AddedNoise
     from omit.statistical.sampling import SamplingTechnique
+    from omit.statistical.sums import AddedNoise
 
     Curve = Callable[[Any], PrivacyCurve]
 
@@ -37,7 +37,7 @@ def property_(
     json: options.Json = False,
 ) -> None:
     """How many entries have a property: the curve, and what known entries cost."""
-    from omit.laws.distribution import checked_entries
+    from omit.statistical.assumptions import checked_entries
     from omit.statistical.properties import grouped_property_curve, property_curve
 
     added = parse_noise(noise)
@@ -87,7 +87,7 @@ def sum_(
     json: options.Json = False,
 ) -> None:
     """The sum of independent entries with a known distribution over numbers."""
-    from omit.laws.distribution import checked_entries
+    from omit.statistical.assumptions import checked_entries
     from omit.statistical.sums import sum_curve
 
     n, known = checked_entries(n, known)
@@ -221,7 +221,8 @@ def _epsilons(
     """Return where to draw and where to print."""
     import numpy as np
 
-    from omit.statistical.curve import ascending_epsilons, default_epsilons, shown_epsilons
+    from omit.statistical.assumptions import ascending_epsilons
+    from omit.statistical.curve import default_epsilons, shown_epsilons
 
     if asked:
         largest = float(ascending_epsilons(asked)[-1])
@@ -235,7 +236,7 @@ def _epsilons(
 def parse_noise(text: str | None) -> "AddedNoise | None":
     """Return the noise of a text such as `laplace:2`."""
     from omit import _validate
-    from omit.statistical.noise import added_noise
+    from omit.statistical.sums import added_noise
 
     if text is None:
         return None
@@ -250,7 +251,7 @@ def parse_noise(text: str | None) -> "AddedNoise | None":
 
 def parse_group(text: str) -> tuple[int, float]:
     """Return the size and the probability of a text such as `100:0.2`."""
-    from omit.laws.distribution import checked_entries, property_probability
+    from omit.statistical.assumptions import checked_entries, property_probability
 
     with expected("--group SIZE:P", text):
         size, chance = text.split(":")
@@ -282,13 +283,13 @@ def parse_distribution(values: str | None, file: Path | None) -> "Distribution":
 
 def parse_technique(text: str) -> "SamplingTechnique":
     """Return the way to sample of a text such as `poisson:0.1`."""
-    from omit.statistical.sampling import Poisson, WithoutReplacement, WithReplacement
+    from omit.statistical.sampling import PoissonTechnique, WithoutReplacement, WithReplacement
 
     name, _, number = text.partition(":")
     forms = "without-replacement:SIZE, poisson:RATE or with-replacement:SIZE"
     with expected(f"--sample {forms}", text):
         if name == "poisson":
-            return Poisson(float(number))
+            return PoissonTechnique(float(number))
         if name == "with-replacement":
             return WithReplacement(int(number))
         if name == "without-replacement":

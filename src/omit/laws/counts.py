@@ -13,16 +13,15 @@ walk from the most probable value outward, by the ratio of neighbours, in compil
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import overload
 
 import numpy as np
 
 from omit._compile import compiled
-from omit._numeric import FloatArray, IntArray, share_of
+from omit._numeric import FloatArray, IntArray
 from omit.errors import InvalidInput
-from omit.laws.intervals import bernstein_bounds
 
 LARGEST_TRIALS = 10**12
 _MOST_COUNTS = 5 * 10**7
@@ -32,7 +31,8 @@ LOG_ERROR = 4e-12
 _NEGLIGIBLE = 1e-18
 # Of a binomial's most probable value: what is less probable is left out of sums of binomials.
 _NEGLIGIBLE_TERM = 1e-20
-_MOST_COMPOSITIONS = 5_000
+# How improbable counts are that windows leave out, as a logarithm: less so where these are wide.
+_RARITY, RARITY_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
 
 
 def log_pmf(
@@ -175,6 +175,14 @@ def binomial_window(trials: int, success: float, reach: float) -> tuple[IntArray
     high = min(trials, math.ceil(trials * success + reach))
     counts = counts_between(low, high)
     return counts, log_pmf(counts, trials, success)
+
+
+def window_rarity(variance: float) -> float:
+    """Return how improbable, as a logarithm, counts are that a window leaves out.
+
+    All that floats see are in it, but where these are too many.
+    """
+    return _RARITY if variance < _WIDE else RARITY_OF_WIDE
 
 
 def counts_between(first: int, last: int) -> IntArray:
@@ -380,39 +388,6 @@ def _binomial(n: int, p: float, law: FloatArray) -> tuple[int, int]:
     for value in range(high - low + 1):
         law[value] /= total
     return low, high - low + 1
-
-
-def expected_over_draws(
-    sizes: Sequence[int],
-    drawn: int,
-    delta: Callable[[tuple[int, ...]], tuple[FloatArray, FloatArray]],
-    width: int,
-    runs: int,
-    rng: np.random.Generator | None,
-    intervals: int = 1,
-) -> tuple[FloatArray, FloatArray, bool]:
-    """Return bounds on the average of `delta` over draws from groups, and whether all were listed.
-
-    `delta` takes how many entries of each group were drawn and returns bounds in [0, 1]. If it is
-    estimated, so many `intervals` hold together with the confidence stated.
-    """
-    low, high = np.zeros(width), np.zeros(width)
-    if count_draws(sizes, drawn) <= _MOST_COMPOSITIONS:
-        for composition, weight in draws(sizes, drawn):
-            below, above = delta(composition)
-            low += weight * below
-            high += share_of(weight, above)
-        return low, high, True
-    if rng is None:
-        raise InvalidInput(
-            "There are too many ways to draw from these groups to list them; give a random "
-            "generator (rng) to estimate the average."
-        )
-    samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
-    found = [delta(tuple(int(each) for each in row)) for row in samples]
-    below, _ = bernstein_bounds(np.array([each[0] for each in found]), intervals)
-    _, above = bernstein_bounds(np.array([each[1] for each in found]), intervals)
-    return below, above, False
 
 
 def count_draws(sizes: Sequence[int], drawn: int) -> int:

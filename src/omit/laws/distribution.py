@@ -2,8 +2,8 @@
 
 What is known about one entry of a database lies on a lattice, `lower + step * (0, 1, 2, ...)`,
 because sums are computed on it. Values are moved to it within rounding only, as 0.1, 0.2, 0.3 have
-to be: moved any further, different sums would become one, and hide more than they do. Other values
-are binned first; what is published is then the sum of the binned values (`common_lattice`).
+to be: moved any further, different sums would become one, and hide more than they do
+(`common_lattice`). Whoever rounds other values first has to publish the sum of the rounded values.
 
 The values of a column are decimal numbers as people write them, of which floats are the nearest
 (`lattice_step`).
@@ -12,67 +12,33 @@ The values of a column are decimal numbers as people write them, of which floats
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 
 # How far probabilities that were typed or estimated may miss 1.
-SUM_TOLERANCE = 1e-9
+_SUM_TOLERANCE = 1e-9
 _LARGEST_SPAN = 10**7
-# Beyond, machines have no whole numbers; some curves take fewer.
-_MOST_ENTRIES = 10**18
-# A probability that is lost beside 1: half the distance from 1 to the number below it.
-_INVISIBLE = 2.0**-54
 # Rounding, relative to the largest value: some units in its last place.
 _ROUNDING = 16 * Fraction(1, 2**53)
 # Bends of a logarithm that rounding makes.
 _LOG_ROUNDING = 4e-16
+# Decimals of a column's values, and the largest integer that floats hold with room to spare.
+_DECIMALS, _LARGEST = 6, 2**52
 
 
-def property_probability(value: float, name: str = "p") -> float:
-    """Return the probability of a property, strictly between 0 and 1.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not.
-    """
-    number = _validate.finite(name, value)
-    if 0 < number <= _INVISIBLE:
-        raise InvalidInput(
-            f"Expected {name}={number} to be at least {_INVISIBLE:.2g}: below that, "
-            "1 less the probability is 1 as a floating-point number."
-        )
-    if not 0 < number < 1:
-        raise InvalidInput(
-            f"Expected {name}={number} in (0, 1): an entry whose value is certain is a known entry."
-        )
-    return number
-
-
-def checked_entries(n: int, known: int, most: int = _MOST_ENTRIES) -> tuple[int, int]:
-    """Return the number of entries, `most` of them at most, and of known entries.
-
-    Raises
-    ------
-    InvalidInput
-        If there are too many, or more are known than there are others beside the critical one.
-    """
-    n = _validate.positive_integer("n", n, most=most)
-    count = _validate.finite("known", known)
-    if count != int(count) or not 0 <= count <= n - 1:
-        raise InvalidInput(
-            f"Expected known={known} to be a whole number from 0 to n - 1 = {n - 1}: the critical "
-            "entry is not known."
-        )
-    return n, int(count)
+def require_sum(probabilities: Iterable[float]) -> float:
+    """Return the sum of probabilities, or refuse it if it is not nearly 1."""
+    total = math.fsum(probabilities)
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise InvalidInput(f"Expected the probabilities to sum to 1, they sum to {total:.10g}.")
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +60,8 @@ class Distribution:
     Examples
     --------
     >>> die = Distribution([1, 2, 3, 4, 5, 6], [1 / 6] * 6)
-    >>> die.mean, round(die.variance, 4), die.step, die.is_log_concave
-    (3.5, 2.9167, 1.0, True)
+    >>> die.mean, round(die.variance, 4), die.step, die.bend
+    (3.5, 2.9167, 1.0, 0.0)
     """
 
     values: FloatArray
@@ -112,9 +78,7 @@ class Distribution:
             raise InvalidInput("Expected values and probabilities to be finite numbers.")
         if (weights < 0).any():
             raise InvalidInput("Expected every probability to be at least 0.")
-        total = math.fsum(weights)
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise InvalidInput(f"Expected the probabilities to sum to 1, they sum to {total:.10g}.")
+        total = require_sum(weights)
         order = np.argsort(numbers, kind="stable")
         order = order[weights[order] > 0]
         numbers, weights = numbers[order], weights[order] / total
@@ -128,41 +92,15 @@ class Distribution:
             array.flags.writeable = False
 
     @classmethod
-    def from_mapping(cls, probabilities: Mapping[float, float]) -> Distribution:
-        """Return the distribution with these probabilities.
+    def of_property(cls, p: float, value: float = 1.0) -> Distribution:
+        """Return what an entry adds to a count: a value with probability `p`, and 0 otherwise.
 
         Examples
         --------
-        >>> Distribution.from_mapping({0: 0.7, 1: 0.3}).mean
+        >>> Distribution.of_property(0.3).mean
         0.3
         """
-        _validate.mapping("probabilities", probabilities, "from values to probabilities")
-        return cls(list(probabilities), list(probabilities.values()))
-
-    @classmethod
-    def binned(cls, values: ArrayLike, weights: ArrayLike, step: float) -> Distribution:
-        """Return real values moved to the nearest multiple of `step`, weights made to sum to 1.
-
-        Publish the sum of values that were moved so: the sum of the values themselves tells more.
-
-        Examples
-        --------
-        >>> Distribution.binned([0.04, 0.11, 0.52], [1, 1, 2], step=0.1).values
-        array([0. , 0.1, 0.5])
-        """
-        step = _validate.positive("step", step)
-        numbers, amounts = as_array(values), as_array(weights)
-        if numbers.shape != amounts.shape or not (amounts >= 0).all() or not amounts.sum() > 0:
-            raise InvalidInput("Expected one weight of at least 0 for every value, not all 0.")
-        with np.errstate(over="ignore"):
-            steps = np.rint(numbers / step)
-        if not (np.abs(steps) < _LARGEST).all():
-            raise InvalidInput(
-                f"Expected step={step:g} to be larger: the values are too far apart."
-            )
-        index, place = np.unique(steps.astype(np.int64), return_inverse=True)
-        share = np.bincount(place, amounts / amounts.sum())
-        return cls(index * step, share)
+        return cls([0.0, value], [1 - p, p])
 
     @property
     def step(self) -> float:
@@ -185,19 +123,12 @@ class Distribution:
         return math.fsum((self.values - self.mean) ** 2 * self.probabilities)
 
     @property
-    def is_log_concave(self) -> bool:
-        """Whether the values have no gaps and no probability is below the mean of its neighbours.
-
-        The geometric mean is meant. Sums of such entries are log-concave too, and then the pair of
-        extreme values is the easiest to tell apart.
-        """
-        return math.isfinite(self.bend)
-
-    @property
     def bend(self) -> float:
         """How far below a concave function the logarithms of the probabilities are, by rounding.
 
-        Zero if they are concave, and infinite if they are not even up to rounding.
+        Zero if they are concave, and infinite if values have gaps or logarithms are not even
+        concave up to rounding. Sums of log-concave entries are log-concave, and then the pair of
+        extreme values is the easiest to tell apart.
         """
         if not (np.diff(self.points) == 1).all():
             return math.inf
@@ -275,8 +206,8 @@ def common_lattice(
     )
     if span > _LARGEST_SPAN or any(distance > tolerance for distance in moved):
         raise InvalidInput(
-            "Expected values that are multiples of one step; put real values into bins with "
-            "Distribution.binned first, and publish the sum of the binned values."
+            "Expected values that are multiples of one step; round real values to such multiples "
+            "first, and publish the sum of the rounded values."
         )
     return float(step), places
 
@@ -289,10 +220,6 @@ def _common_step(first: float, second: float, tolerance: float) -> float:
             remainder = 0.0
         first, second = second, remainder
     return first
-
-
-_DECIMALS = 6
-_LARGEST = 2**52
 
 
 def lattice_step(values: FloatArray) -> float | None:

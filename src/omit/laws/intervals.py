@@ -114,46 +114,21 @@ def _around(values: FloatArray, quantile: float) -> Interval:
     return Interval(value, value - margin, value + margin)
 
 
-def bernstein_interval(values: FloatArray, width: float) -> Interval:
-    """Return the mean of bounded values with an interval that holds whatever is rare.
+def bernstein_bounds(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Return an interval for the mean of every column of draws in [0, 1], at `CONFIDENCE`.
 
-    For `n` independent values of one distribution on an interval of this width, sample variance
-    `V` and an error probability `a`, the mean is off by more than
+    Or, if several `intervals` have to hold together, at what leaves all of them that. For `n`
+    independent draws of one distribution, sample variance `V` and an error probability `a`, the
+    mean is off by more than
 
-        sqrt(2 V ln(4/a) / n) + 7 width ln(4/a) / (3 (n - 1))
+        sqrt(2 V ln(4/a) / n) + 7 ln(4/a) / (3 (n - 1))
 
-    with probability `a` at most (an empirical Bernstein bound, both sides). Missing values are left
-    out.
-
-    Parameters
-    ----------
-    values : array
-        Independent runs.
-    width : float
-        By how much two runs can differ at most; known beforehand, not taken from the runs.
+    with probability `a` at most (an empirical Bernstein bound, both sides).
 
     References
     ----------
     Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009,
     Theorem 4.
-
-    Examples
-    --------
-    >>> bernstein_interval(np.zeros(1000), width=1.0)
-    Interval(value=0.0, low=-0.010..., high=0.010...)
-    """
-    present = values[~np.isnan(values)]
-    if len(present) < 2:
-        return _around(present, math.inf)
-    value = float(present.mean())
-    margin = float(_bernstein_margin(present.var(ddof=1), len(present), width, MISSED))
-    return Interval(value, value - margin, value + margin)
-
-
-def bernstein_bounds(values: FloatArray, intervals: int = 1) -> tuple[FloatArray, FloatArray]:
-    """Return the same interval for the mean of every column of draws in [0, 1], at `CONFIDENCE`.
-
-    Or, if several `intervals` have to hold together, at what leaves all of them that.
 
     Examples
     --------
@@ -164,15 +139,10 @@ def bernstein_bounds(values: FloatArray, intervals: int = 1) -> tuple[FloatArray
     runs = len(values)
     if runs < 2:
         raise InvalidInput(f"Expected at least two runs for an interval, got {runs}.")
-    mean = values.mean(axis=0)
-    margin = _bernstein_margin(values.var(axis=0, ddof=1), runs, 1.0, (1 - CONFIDENCE) / intervals)
+    mean, level = values.mean(axis=0), math.log(4 / ((1 - CONFIDENCE) / intervals))
+    spread = np.sqrt(2 * values.var(axis=0, ddof=1) * level / runs)
+    margin = spread + 7 * level / (3 * (runs - 1))
     return np.maximum(mean - margin, 0.0), np.minimum(mean + margin, 1.0)
-
-
-def _bernstein_margin(variance: ArrayLike, runs: int, width: float, missed: float) -> FloatArray:
-    level = math.log(4 / missed)
-    spread = np.sqrt(2 * as_array(variance) * level / runs)
-    return as_array(spread + 7 * width * level / (3 * (runs - 1)))
 
 
 def bounded_interval(

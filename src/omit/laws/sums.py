@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from omit._numeric import FloatArray
-from omit.laws.divergence import Bounds
+from omit._numeric import Bounds, FloatArray
 from omit.laws.lattice import LatticeSum, Part, TiltedMoments, lattice_sum, tilted_moments
 
 _UNIT = 2.0**-53
@@ -86,6 +85,39 @@ class SumLaw:
     def outside(self) -> float:
         """An upper bound on the probability of all other numbers together."""
         return math.exp(min(self.below, 0.0)) + math.exp(min(self.above, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class LogMass:
+    """Logarithms of the probabilities of consecutive answers, between bounds.
+
+    Attributes
+    ----------
+    low, high
+        Bounds on the logarithms.
+    outside
+        What all other answers have together, at most.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    outside: float = 0.0
+
+    @classmethod
+    def of(cls, law: SumLaw) -> LogMass:
+        """Return the part of a law that something is known about, around its mode."""
+        known = np.isfinite(law.low)
+        mode = int(np.argmax(law.low))
+        before, after = np.flatnonzero(~known[:mode]), np.flatnonzero(~known[mode:])
+        first = int(before[-1]) + 1 if len(before) else 0
+        last = mode + int(after[0]) if len(after) else len(known)
+        left = np.exp(law.high[:first]).sum() + np.exp(law.high[last:]).sum()
+        return cls(law.low[first:last], law.high[first:last], float(left) + law.outside)
+
+    @property
+    def mirrored(self) -> LogMass:
+        """The same for the answers in descending order."""
+        return replace(self, low=self.low[::-1], high=self.high[::-1])
 
 
 def sum_laws(

@@ -1,4 +1,4 @@
-"""What the adversary knows beside the distribution, when a query is answered on a sample.
+"""What the adversary knows in addition to the distribution, when a query is answered on a sample.
 
 A sample that holds the critical entry holds `size - 1` others, drawn at random from all others. How
 many of them the adversary knows is hypergeometric; from which groups they come is multivariate
@@ -7,71 +7,35 @@ saw *which* entries were drawn. That is an upper bound on the curve of the sampl
 not knowing the draw can only hurt the adversary.
 
 The average is taken exactly where the draws are few, bracketed by steps where the curve is known to
-rise with the number of known entries, and else estimated with an interval (`draws`).
+rise with the number of known entries, and else estimated with an interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, at_least, at_most, share_of
+from omit._numeric import Bounds, FloatArray, IntArray, share_of
 from omit.errors import InvalidInput
-from omit.laws.counts import expected_over_draws, hypergeometric_window
-from omit.laws.distribution import Distribution, checked_entries, property_probability
-from omit.laws.divergence import RELATIVE_ERROR, one_less, one_more
-from omit.laws.intervals import CONFIDENCE
-from omit.statistical.curve import PrivacyCurve, ascending_epsilons, bounded_curve
-from omit.statistical.properties import checked_groups, describe
+from omit.laws import counts
+from omit.laws.distribution import Distribution
+from omit.laws.divergence import one_less, one_more
+from omit.laws.intervals import bernstein_bounds
+from omit.statistical import assumptions
+from omit.statistical.curve import PrivacyCurve, averaged_curve, estimated_curve
 from omit.statistical.sums import sum_curve_of_groups
 
 Average: TypeAlias = Literal["exact", "threshold", "published"]
+Drawn: TypeAlias = tuple[int, ...]
 
 # More curves than this are not computed one by one.
 _MOST_STEPS = 300
-# What is left out of a draw that has too many outcomes, as a logarithm: more where it is wide.
-_DEPTH, _DEPTH_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
-
-
-@dataclass(frozen=True)
-class Population:
-    """Independent entries in groups with the same probability of a property, and known entries.
-
-    Parameters
-    ----------
-    groups : sequence of (size, probability)
-        Entries whose value the adversary does not know.
-    known : int
-        Entries whose value the adversary knows.
-
-    Examples
-    --------
-    >>> Population([(60, 0.5), (30, 0.1)], known=10).n
-    100
-    """
-
-    groups: tuple[tuple[int, float], ...]
-    known: int = 0
-
-    def __init__(self, groups: Sequence[tuple[int, float]], known: int = 0) -> None:
-        object.__setattr__(self, "groups", checked_groups(groups))
-        object.__setattr__(self, "known", _validate.whole("known", known))
-
-    @property
-    def n(self) -> int:
-        """All entries."""
-        return sum(size for size, _ in self.groups) + self.known
-
-    def __str__(self) -> str:
-        if len(self.groups) == 1:
-            return describe(self.n, self.groups[0][1], self.known)
-        parts = ", ".join(f"{size:,} with probability {p!r}" for size, p in self.groups)
-        return f"{self.n:,} independent entries, {parts}, {self.known:,} known to the adversary"
+_MOST_COMPOSITIONS = 5_000
 
 
 def sampled_property_curve(
@@ -109,89 +73,34 @@ def sampled_property_curve(
     >>> sampled_property_curve(12, 0.5, 6, 0.1, **asked).delta     # as printed: too optimistic
     array([0.79...])
     """
-    n, known = checked_entries(n, known)
-    p = property_probability(p)
-    size = checked_sample("size", size, n)
-    epsilons = ascending_epsilons(epsilon)
+    query = assumptions.PropertyQuery(n, p, epsilon, known)
+    size = assumptions.checked_sample(size, query.n)
     _validate.one_of("average", average, get_args(Average))
     conditional = _validate.flag("conditional", conditional)
-    others = n if average == "published" else n - 1
-    spread = (size - 1) * known / others * (1 - known / others)
-    depth = _DEPTH if spread < _WIDE else _DEPTH_OF_WIDE
-    counts, weights, missing = hypergeometric_window(others, known, size - 1, depth)
-    if average == "threshold":
-        low, high = _by_threshold(counts, weights, missing, size - 1, p, epsilons)
-    else:
-        # Unknown entries in the sample, the fewest first, so that deltas fall.
-        low, high = expected_delta((size - 1 - counts)[::-1], weights[::-1], p, epsilons)
-        high = high + missing
-    share = 1.0 if conditional else size / n
-    text = f"{describe(n, p, known)}; {size:,} entries drawn without replacement"
+    low, high = sample_delta(query, size, average)
+    text = f"{query}; {size:,} entries drawn without replacement"
+    share = 1.0 if conditional else size / query.n
     curve = averaged_curve(
-        epsilons, low, high, text, share=share, only_a_bound=average == "threshold"
+        query.epsilon, low, high, text, share=share, only_a_bound=average == "threshold"
     )
     return replace(curve, method="as printed") if average == "published" else curve
 
 
-def checked_sample(name: str, size: int, n: int) -> int:
-    """Return the size of a sample.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not between 1 and `n`.
-    """
-    size = _validate.positive_integer(name, size)
-    if size > n:
-        raise InvalidInput(f"Expected {name}={size} to be at most n={n}.")
-    return size
-
-
-def averaged_curve(
-    epsilon: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    assumption: str,
-    *,
-    share: float = 1.0,
-    only_a_bound: bool = False,
-) -> PrivacyCurve:
-    """Return the curve between bounds, times a share, from binomial probabilities."""
-    return bounded_curve(
-        epsilon,
-        at_least(share * low, RELATIVE_ERROR),
-        at_most(share_of(share, high), RELATIVE_ERROR),
-        assumption,
-        only_a_bound=only_a_bound,
+def sample_delta(query: assumptions.PropertyQuery, size: int, average: Average = "exact") -> Bounds:
+    """Return bounds on the average delta of a sample that holds the critical entry."""
+    known, others = query.known, query.n if average == "published" else query.n - 1
+    variance = (size - 1) * known / max(others, 1) * (1 - known / max(others, 1))
+    drawn, weights, missing = counts.hypergeometric_window(
+        others, known, size - 1, counts.window_rarity(variance)
     )
+    if average == "threshold":
+        return _by_threshold(drawn, weights, missing, size - 1, query.p, query.epsilon)
+    # Unknown entries in the sample, the fewest first, so that deltas fall.
+    low, high = expected_delta((size - 1 - drawn)[::-1], weights[::-1], query.p, query.epsilon)
+    return low, high + missing
 
 
-def estimated_curve(
-    epsilon: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    assumption: str,
-    *,
-    share: float = 1.0,
-) -> PrivacyCurve:
-    """Return the interval of a simulation, times a share, as a curve, which is not a bound."""
-    return PrivacyCurve(
-        epsilon,
-        np.minimum(at_most(share * high, RELATIVE_ERROR), 1.0),
-        at_least(share * low, RELATIVE_ERROR),
-        (),
-        "simulated",
-        assumption,
-        confidence=CONFIDENCE,
-    )
-
-
-def expected_delta(
-    unknown: np.ndarray[tuple[int], np.dtype[np.int64]],
-    weights: FloatArray,
-    p: float,
-    epsilon: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
+def expected_delta(unknown: IntArray, weights: FloatArray, p: float, epsilon: FloatArray) -> Bounds:
     """Return bounds on the average curve over the number of unknown other entries, ascending.
 
     A further unknown entry only blurs the answer, so deltas fall: between two numbers for which the
@@ -223,13 +132,13 @@ def _delta(others: int, p: float, epsilon: FloatArray) -> FloatArray:
 
 
 def _by_threshold(
-    known: np.ndarray[tuple[int], np.dtype[np.int64]],
+    known: IntArray,
     weights: FloatArray,
     missing: float,
     others: int,
     p: float,
     epsilon: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
+) -> Bounds:
     """Return the bound of Example 1, at the threshold where it is smallest for each epsilon."""
     # Summed from the far end, where 1 less all others would have no digits left.
     beyond = np.append(np.cumsum(weights[::-1])[::-1][1:], 0.0)
@@ -253,7 +162,7 @@ def _by_threshold(
 
 
 def sampled_groups_curve(
-    population: Population,
+    population: assumptions.Population,
     size: int,
     epsilon: ArrayLike,
     *,
@@ -286,43 +195,75 @@ def sampled_groups_curve(
 
     Examples
     --------
-    >>> population = Population([(6, 0.5), (4, 0.1)], known=2)
+    >>> population = assumptions.Population([(6, 0.5), (4, 0.1)], known=2)
     >>> curve = sampled_groups_curve(population, 5, [0.1])
     >>> round(float(curve.delta[0]), 6), curve.method
     (0.188823, 'exact')
     """
-    _validate.instance("population", population, Population)
-    size = checked_sample("size", size, population.n)
-    epsilons = ascending_epsilons(epsilon)
+    _validate.instance("population", population, assumptions.Population)
+    size = assumptions.checked_sample(size, population.n)
+    epsilons = assumptions.ascending_epsilons(epsilon)
     conditional = _validate.flag("conditional", conditional)
-    runs = _validate.runs(runs)
-    if rng is not None:
-        _validate.generator(rng)
-    probabilities = [p for _, p in population.groups]
-    chosen: Sequence[int] = range(len(probabilities))
-    if critical is not None:
-        chosen = [_validate.index("critical", critical, len(probabilities), "groups")]
-    lows, highs = [], []
-    simulated = False
+    runs, rng = assumptions.checked_simulation(runs, rng)
+    chosen = assumptions.critical_groups(critical, len(population.groups))
+    coins = [Distribution.of_property(p) for _, p in population.groups]
+
+    def delta(drawn: Drawn) -> Bounds:
+        others = list(zip(coins, drawn[:-1], strict=True))
+        curve = sum_curve_of_groups(others, (0.0, 1.0), epsilons)
+        return curve.lower, curve.delta
+
+    averages, all_listed = [], True
     for group in chosen:
-        sizes = [count - (place == group) for place, (count, _) in enumerate(population.groups)]
-
-        def delta(drawn: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-            parts = [
-                (Distribution([0.0, 1.0], [1 - p, p]), count)
-                for p, count in zip(probabilities, drawn[:-1], strict=True)
-            ]
-            curve = sum_curve_of_groups(parts, (0.0, 1.0), epsilons)
-            return curve.lower, curve.delta
-
-        low, high, listed = expected_over_draws(
-            [*sizes, population.known], size - 1, delta, len(epsilons), runs, rng, len(chosen)
+        sizes = [count - (index == group) for index, (count, _) in enumerate(population.groups)]
+        sizes.append(population.known)
+        listed = counts.count_draws(sizes, size - 1) <= _MOST_COMPOSITIONS
+        all_listed = all_listed and listed
+        averages.append(
+            listed_average(
+                (delta(drawn), weight) for drawn, weight in counts.draws(sizes, size - 1)
+            )
+            if listed
+            else _simulated_average(delta, sizes, size - 1, runs, rng, len(chosen))
         )
-        simulated = simulated or not listed
-        lows.append(low)
-        highs.append(high)
-    share = 1.0 if conditional else size / population.n
+    low, high = (np.max(ends, axis=0) for ends in zip(*averages, strict=True))
+    curve_of = averaged_curve if all_listed else estimated_curve
     text = f"{population}; {size:,} entries drawn without replacement"
-    low, high = np.max(lows, axis=0), np.max(highs, axis=0)
-    curve_of = estimated_curve if simulated else averaged_curve
+    share = 1.0 if conditional else size / population.n
     return curve_of(epsilons, low, high, text, share=share)
+
+
+def _simulated_average(
+    delta: Callable[[Drawn], Bounds],
+    sizes: Sequence[int],
+    drawn: int,
+    runs: int,
+    rng: np.random.Generator | None,
+    intervals: int,
+) -> Bounds:
+    """Return the interval of an average over draws from groups, listed by how many of which."""
+    if rng is None:
+        raise InvalidInput(
+            "There are too many ways to draw from these groups to list them; give a random "
+            "generator (rng) to estimate the average."
+        )
+    samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
+    return estimated_average([delta(tuple(map(int, row))) for row in samples], intervals)
+
+
+def listed_average(weighted: Iterable[tuple[Bounds, float]]) -> Bounds:
+    """Return bounds on an average, given bounds on all of its terms with their weights."""
+    low, high = np.zeros(1), np.zeros(1)
+    for (least, most), weight in weighted:
+        low, high = low + weight * least, high + share_of(weight, most)
+    return low, high
+
+
+def estimated_average(drawn: Sequence[Bounds], intervals: int = 1) -> Bounds:
+    """Return the interval of an average of which terms in [0, 1] were drawn.
+
+    This many `intervals` hold together with the confidence stated.
+    """
+    low, _ = bernstein_bounds(np.array([least for least, _ in drawn]), intervals)
+    _, high = bernstein_bounds(np.array([most for _, most in drawn]), intervals)
+    return low, high

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit import _validate
-from omit._numeric import SMALLEST_POSITIVE, FloatArray
+from omit._numeric import SMALLEST_POSITIVE, FloatArray, at_least, at_most, share_of
 from omit._text import promised, rounded_up, show_number
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
+from omit.laws.divergence import RELATIVE_ERROR
+from omit.laws.intervals import CONFIDENCE
 from omit.report.result import Drawing, Field, Result, Table
 
 if TYPE_CHECKING:
@@ -400,18 +402,76 @@ def two_directions(
     )
 
 
-def ascending_epsilons(values: object) -> FloatArray:
-    """Return the epsilons of a curve as an ascending array.
+def averaged_curve(
+    epsilon: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    assumption: str,
+    *,
+    share: float = 1.0,
+    only_a_bound: bool = False,
+) -> PrivacyCurve:
+    """Return the curve between bounds, times a share, from binomial probabilities."""
+    return bounded_curve(
+        epsilon,
+        at_least(share * low, RELATIVE_ERROR),
+        at_most(share_of(share, high), RELATIVE_ERROR),
+        assumption,
+        only_a_bound=only_a_bound,
+    )
 
-    Raises
-    ------
-    InvalidInput
-        If there are none, or one is negative or not finite.
-    """
-    array = np.unique(np.atleast_1d(_validate.epsilons(values)))  # type: ignore[arg-type]  # anything: refused there
-    if not len(array):
-        raise InvalidInput("Expected at least one epsilon.")
-    return array
+
+def estimated_curve(
+    epsilon: FloatArray, low: FloatArray, high: FloatArray, assumption: str, *, share: float = 1.0
+) -> PrivacyCurve:
+    """Return the interval of a simulation, times a share, as a curve, which is not a bound."""
+    low, high = at_least(share * low, RELATIVE_ERROR), at_most(share * high, RELATIVE_ERROR)
+    return PrivacyCurve(
+        epsilon, np.minimum(high, 1.0), low, (), "simulated", assumption, confidence=CONFIDENCE
+    )
+
+
+def upper_bound(epsilon: FloatArray, bound: FloatArray, assumption: str) -> PrivacyCurve:
+    """Return a bound of which it is not known how close it is."""
+    return bounded_curve(epsilon, np.zeros(len(epsilon)), bound, assumption, only_a_bound=True)
+
+
+def worst_curve(curves: Sequence[PrivacyCurve]) -> PrivacyCurve:
+    """Return the curve that is largest at every epsilon, of curves with the same directions."""
+    first = curves[0]
+    if len(curves) == 1:
+        return first
+    deltas = [curve.delta for curve in curves]
+    largest = np.argmax(deltas, axis=0)
+    return bounded_curve(
+        first.epsilon,
+        np.max([curve.lower for curve in curves], axis=0),
+        np.max(deltas, axis=0),
+        first.assumption,
+        pairs=tuple(curves[which].pairs[index] for index, which in enumerate(largest)),
+        directions={
+            name: np.max([curve.directions[name] for curve in curves], axis=0)
+            for name in first.directions
+        },
+    )
+
+
+class WorstPair:
+    """The largest divergence over pairs of values that are tried one after the other."""
+
+    def __init__(self, points: int, first: Pair) -> None:
+        self.low, self.high = np.zeros(points), np.zeros(points)
+        self._pairs = [first] * points
+
+    def add(self, bounds: tuple[FloatArray, FloatArray], pair: Pair) -> None:
+        """Take account of one more pair, given bounds on its divergence at every epsilon."""
+        for index in np.flatnonzero(bounds[0] > self.low):
+            self._pairs[index] = pair
+        self.low, self.high = np.maximum(self.low, bounds[0]), np.maximum(self.high, bounds[1])
+
+    def curve(self, epsilon: FloatArray, assumption: str) -> PrivacyCurve:
+        """Return the curve of the worst pair at every epsilon."""
+        return bounded_curve(epsilon, self.low, self.high, assumption, pairs=tuple(self._pairs))
 
 
 def shown_epsilons(drawn: FloatArray) -> list[float]:

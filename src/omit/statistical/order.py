@@ -1,14 +1,8 @@
-"""Monotone queries: answers that never fall when an entry rises.
+"""Order statistics of identical entries, such as the median.
 
-If the answers' likelihood ratio rises with the entry, the best test is a half-line, a larger value
-makes larger answers more likely, and so the two extreme values are the easiest to tell apart. A
-monotone query alone does not give that (it orders half-lines only), so the ratio is checked and all
-pairs are tried where it fails.
-
-*Order statistics* need no pairs. With `A(a)` the probability that the `rank`-th of the *others* is
-the value `a`, `C(a)` the same for `rank - 1`, and `b(a)` the probability that exactly `rank - 1`
-others are at most `a`, the answers of two values `v < w` of the critical entry differ from `v` to
-`w` only:
+With `A(a)` the probability that the `rank`-th of the *others* is the value `a`, `C(a)` the same for
+`rank - 1`, and `b(a)` the probability that exactly `rank - 1` others are at most `a`, the answers
+of two values `v < w` of the critical entry differ from `v` to `w` only:
 
     answer            v             between     w
     given v           A(v) + b(v)   C(a)        C(w)
@@ -28,15 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, at_least, at_most
+from omit._numeric import Bounds, FloatArray, at_least, at_most
 from omit.errors import InvalidInput
 from omit.laws.counts import LARGEST_TRIALS, LOG_ERROR, log_pmf, tail_error, tails
-from omit.laws.distribution import Distribution, checked_entries
-from omit.laws.divergence import Bounds, divergence_bounds
-from omit.statistical.curve import Pair, PrivacyCurve, ascending_epsilons, bounded_curve
+from omit.laws.distribution import Distribution
+from omit.statistical.assumptions import ascending_epsilons, checked_entries
+from omit.statistical.curve import PrivacyCurve, bounded_curve
 
-_MOST_WORK = 5 * 10**8
-# Rows are divided by their sums, ratios of neighbours compared, products and sums rounded.
+# Products and sums are rounded.
 _ROUNDING = 1e-14
 # What is too small for a float, or has too few digits as one.
 _TINY = 1e-315
@@ -46,92 +39,6 @@ _MOST_TERMS = 10**7
 _COARSE = 1e-9
 _FEW = 20
 _MOST_INSIDE = 200
-
-
-def has_monotone_ratio(laws: FloatArray) -> bool:
-    """Tell whether every row against the one before has a likelihood ratio that rises.
-
-    Examples
-    --------
-    >>> has_monotone_ratio(np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3]]))
-    True
-    """
-    # Ratios of neighbours that rise, over the same support, give rising ratios for all pairs.
-    if ((laws > 0) != (laws[0] > 0)).any():
-        return False
-    columns = laws[:, laws[0] > 0]
-    # Products of small probabilities would vanish, and everything rises where all is zero.
-    with np.errstate(over="ignore", under="ignore"):
-        ratio = columns[1:] / columns[:-1]
-    if not (np.isfinite(ratio) & (ratio > np.finfo(np.float64).tiny)).all():
-        return False
-    return bool((ratio[:, 1:] >= ratio[:, :-1]).all())
-
-
-def monotone_curve(
-    laws: ArrayLike,
-    values: ArrayLike,
-    epsilon: ArrayLike,
-    *,
-    assumption: str = "independent entries with known distributions",
-) -> PrivacyCurve:
-    """Return the curve of a monotone query from the laws of its answers.
-
-    Parameters
-    ----------
-    laws : array, one row for each value
-        `laws[i, a]` is the probability of the `a`-th answer, ascending, if the critical entry is
-        the `i`-th value.
-    values : array
-        What the critical entry can be, ascending.
-    epsilon : array
-        Where to evaluate.
-    assumption : str
-        What to say about the adversary.
-
-    Raises
-    ------
-    InvalidInput
-        If a row does not sum to 1, or the answers are not monotone in the entry.
-
-    Examples
-    --------
-    >>> curve = monotone_curve([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3]], [0, 1], [0.0, 0.5])
-    >>> curve.delta, curve.pairs[1]
-    (array([0.3       , 0.13512787]), (1.0, 0.0))
-    """
-    table, places = np.atleast_2d(as_array(laws)), np.atleast_1d(as_array(values))
-    epsilons = ascending_epsilons(epsilon)
-    fit = table.ndim == 2 and places.shape == (len(table),) and len(table) > 1
-    if not fit or not (np.isfinite(places).all() and (np.diff(places) > 0).all()):
-        raise InvalidInput(
-            "Expected one row of probabilities for each of two or more ascending values."
-        )
-    if not ((table >= 0).all() and (np.abs(table.sum(axis=1) - 1) <= 1e-9).all()):
-        raise InvalidInput("Expected every row of probabilities to sum to 1.")
-    reached = np.cumsum(table, axis=1)
-    if (np.diff(reached, axis=0) > 1e-9).any():
-        raise InvalidInput("Expected a monotone query: a larger entry must not lower the answers.")
-    table = table / table.sum(axis=1, keepdims=True)
-    pairs: list[Pair] = [(float(places[-1]), float(places[0]))] * len(epsilons)
-    if has_monotone_ratio(table):
-        tried = [(len(places) - 1, 0), (0, len(places) - 1)]
-    else:
-        if len(places) ** 2 * table.shape[1] * len(epsilons) > _MOST_WORK:
-            raise InvalidInput("There are too many pairs of values to try; use coarser bins.")
-        tried = [(v, w) for v in range(len(places)) for w in range(len(places)) if v != w]
-    with np.errstate(divide="ignore"):
-        log = np.log(table)
-    wrong = _ROUNDING * len(places)
-    low, high = np.zeros(len(epsilons)), np.zeros(len(epsilons))
-    for v, w in tried:
-        less, more = divergence_bounds(
-            (log[v] - wrong, log[v] + wrong), (log[w] - wrong, log[w] + wrong), epsilons
-        )
-        for place in np.flatnonzero(less > high):
-            pairs[place] = (float(places[v]), float(places[w]))
-        low, high = np.maximum(low, less), np.maximum(high, more)
-    return bounded_curve(epsilons, low, high, assumption, pairs=tuple(pairs))
 
 
 def order_statistic_curve(

@@ -10,34 +10,40 @@ nothing more than how many there are in all: the likelihood ratio of the critica
 depends on the answers only through their sum. So the exact curve of the partition is that of one
 query on all entries in use, however many blocks there are. The documentation has the proof.
 
-Whether a query is symmetric: what can be tried on records, where nothing is proved.
+Queries have to be symmetric; that is tried on the records, where nothing is proved.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, at_most, share_of
-from omit.errors import InvalidInput, OmitError, Refused
+from omit._numeric import FloatArray, IntArray, at_most, share_of
+from omit.errors import InvalidInput, Refused
 from omit.laws.counts import LARGEST_TRIALS
-from omit.laws.distribution import property_probability
-from omit.statistical.background import Population, averaged_curve, sampled_groups_curve
-from omit.statistical.composition import checked_blocks
-from omit.statistical.curve import Method, PrivacyCurve, ascending_epsilons, bounded_curve
-from omit.statistical.mixtures import left_out_delta
-from omit.statistical.properties import describe, property_curve
-from omit.statistical.sampling import MOST_DRAWN, Template
+from omit.statistical import assumptions, background
+from omit.statistical.composition import next_query
+from omit.statistical.curve import Method, PrivacyCurve, averaged_curve, upper_bound
+from omit.statistical.properties import property_curve
+from omit.statistical.sampling import left_out_delta
+
+Query: TypeAlias = Callable[[Any], float]
+Records: TypeAlias = np.ndarray[Any, Any]
 
 _MOST_BLOCKS = 10**7
+# Entries of a database that is split.
+_MOST_SPLIT = 10**8
 # Moves that gain less than this, relative to what they cost, are rounding.
 _TIE = 1e-9
+# Random orders in which a query is tried on the same records.
+_ORDERS = 12
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class Partition:
     def __post_init__(self) -> None:
         n = _validate.positive_integer("n", self.n, most=LARGEST_TRIALS)
         object.__setattr__(self, "n", n)
-        object.__setattr__(self, "sizes", checked_blocks(self.sizes, self.n))
+        object.__setattr__(self, "sizes", assumptions.checked_blocks(self.sizes, self.n))
 
     @classmethod
     def equal(cls, n: int, queries: int) -> Partition:
@@ -105,7 +111,7 @@ class Partition:
             raise InvalidInput(
                 f"Expected at most n={n} queries, got {len(weights)}: a block needs an entry."
             )
-        chances = each_probability(p, len(weights))
+        chances = assumptions.property_probabilities(p, len(weights))
         wanted = np.sqrt([w * c * (1 - c) for w, c in zip(weights, chances, strict=True)])
         # Every block gets one entry; the rest is shared, largest remainders first.
         exact = np.maximum(n * wanted / wanted.sum(), 1.0)
@@ -128,7 +134,7 @@ class Partition:
 
         The standard deviation `sqrt(p (1 - p) (1 / s - 1 / n))` of Example 2.
         """
-        chances = each_probability(p, len(self.sizes))
+        chances = assumptions.property_probabilities(p, len(self.sizes))
         return tuple(
             math.sqrt(c * (1 - c) * (1 / size - 1 / self.n))
             for size, c in zip(self.sizes, chances, strict=True)
@@ -181,14 +187,12 @@ class Partition:
 
     def property_bound(self, p: float | Sequence[float], epsilon: ArrayLike) -> PrivacyCurve:
         """Return the bound of Theorem 5.1 for property queries, one probability for each or all."""
-        chances = each_probability(p, len(self.sizes))
-        epsilons = ascending_epsilons(epsilon)
+        chances = assumptions.property_probabilities(p, len(self.sizes))
+        epsilons = assumptions.ascending_epsilons(epsilon)
         kinds = set(zip(self.sizes, chances, strict=True))
         curves = {kind: property_curve(*kind, epsilons).delta for kind in kinds}
         total = self._average([curves[kind] for kind in zip(self.sizes, chances, strict=True)])
-        nothing = np.zeros(len(epsilons))
-        text = self._assumption(chances)
-        return bounded_curve(epsilons, nothing, total, text, only_a_bound=True)
+        return upper_bound(epsilons, total, self._assumption(chances))
 
     def _average(self, deltas: Sequence[FloatArray]) -> FloatArray:
         """Return the average of the blocks' deltas by their sizes, rounded up."""
@@ -203,15 +207,15 @@ class Partition:
         It also holds for different properties of the same probability that the critical entry has
         all or none of. If entries are left out, the critical one may be among them.
         """
-        p = property_probability(p)
-        epsilons = ascending_epsilons(epsilon)
+        p = assumptions.property_probability(p)
+        epsilons = assumptions.ascending_epsilons(epsilon)
         low, high = left_out_delta(self.n, self.used, p, epsilons)
         text = f"{self._assumption((p,))}; all blocks answer the same property"
         return averaged_curve(epsilons, low, high, text)
 
     def groups_bound(
         self,
-        population: Population,
+        population: assumptions.Population,
         epsilon: ArrayLike,
         *,
         critical: int | None = None,
@@ -222,42 +226,26 @@ class Partition:
 
         `runs` and `rng` are for populations whose samples are too many to list.
         """
-        _validate.instance("population", population, Population)
+        _validate.instance("population", population, assumptions.Population)
         if population.n != self.n:
             raise InvalidInput(
                 f"Expected a population of n={self.n} entries, it has {population.n}."
             )
-        epsilons = ascending_epsilons(epsilon)
-        curves = {
-            size: sampled_groups_curve(
-                population,
-                size,
-                epsilons,
-                critical=critical,
-                conditional=True,
-                runs=runs,
-                rng=rng,
-            )
-            for size in set(self.sizes)
-        }
-        found = self.bound([curves[size] for size in self.sizes])
-        return PrivacyCurve(
-            epsilons,
-            found.delta,
-            found.lower,
-            (),
-            found.method,
-            f"{population}; secret random blocks of {_show_sizes(self.sizes)}",
-            confidence=found.confidence,
+        epsilons = assumptions.ascending_epsilons(epsilon)
+        curve_of = partial(
+            background.sampled_groups_curve, critical=critical, conditional=True, runs=runs, rng=rng
         )
+        curves = {size: curve_of(population, size, epsilons) for size in set(self.sizes)}
+        bound = self.bound([curves[size] for size in self.sizes])
+        text = f"{population}; secret random blocks of {_show_sizes(self.sizes)}"
+        return replace(bound, assumption=text)
 
-    def draw(self, rng: np.random.Generator) -> Template:
-        """Return a random assignment of entries to blocks."""
+    def draw(self, rng: np.random.Generator) -> tuple[IntArray, ...]:
+        """Return a random assignment of entries to blocks: their positions, block by block."""
         _validate.generator(rng)
-        _validate.positive_integer("n", self.n, most=MOST_DRAWN)
+        _validate.positive_integer("n", self.n, most=_MOST_SPLIT)
         order = rng.permutation(self.n)
-        ends = np.cumsum(self.sizes)
-        return Template(tuple(tuple(b.tolist()) for b in np.split(order[: self.used], ends[:-1])))
+        return tuple(np.split(order[: self.used], np.cumsum(self.sizes)[:-1]))
 
     def answer(
         self, records: Any, queries: Sequence[Query], rng: np.random.Generator
@@ -293,8 +281,7 @@ class Partition:
             raise InvalidInput(
                 f"Expected one query for each of {len(self.sizes)} blocks, got {len(queries)}."
             )
-        template = self.draw(rng)
-        blocks = [data[list(places)] for places in template.samples]
+        blocks = [data[positions] for positions in self.draw(rng)]
         for number, (query, block) in enumerate(zip(queries, blocks, strict=True), start=1):
             require_symmetric(query, data, block, number, rng)
         numbered = enumerate(zip(queries, blocks, strict=True), start=1)
@@ -319,13 +306,13 @@ class Partition:
         data = self._checked_records(records)
         _validate.function("analyst", analyst)
         answers: tuple[float, ...] = ()
-        for number, places in enumerate(self.draw(rng).samples, start=1):
-            query, block = _next_query(analyst, answers), data[list(places)]
+        for number, positions in enumerate(self.draw(rng), start=1):
+            query, block = next_query(analyst, answers), data[positions]
             require_symmetric(query, data, block, number, rng)
             answers = (*answers, _answer(query, block, number))
         return answers
 
-    def _checked_records(self, records: Any) -> np.ndarray[Any, Any]:
+    def _checked_records(self, records: Any) -> Records:
         try:
             data = np.asarray(records)
         except ValueError as error:
@@ -337,7 +324,7 @@ class Partition:
 
     def _assumption(self, chances: Sequence[float]) -> str:
         kinds = sorted(set(chances))
-        text = describe(self.n, kinds[0])
+        text = assumptions.describe(self.n, kinds[0])
         if len(kinds) > 1:
             text = (
                 f"{self.n:,} independent identical entries, properties of probability "
@@ -346,7 +333,7 @@ class Partition:
         return f"{text}; secret random blocks of {_show_sizes(self.sizes)}"
 
 
-def _exchange(sizes: np.ndarray[Any, np.dtype[np.int64]], weights: FloatArray) -> None:
+def _exchange(sizes: IntArray, weights: FloatArray) -> None:
     """Move single entries between blocks while that lowers the sum of `weights / sizes`.
 
     Each term is convex in its size, so where no single move helps, nothing does.
@@ -361,21 +348,6 @@ def _exchange(sizes: np.ndarray[Any, np.dtype[np.int64]], weights: FloatArray) -
         sizes[away] -= 1
 
 
-def each_probability(p: float | Sequence[float], count: int) -> tuple[float, ...]:
-    """Return one probability for each query.
-
-    Raises
-    ------
-    InvalidInput
-        If there are neither one nor as many as queries.
-    """
-    chances = tuple(p) if isinstance(p, Sequence) else (p,)
-    if len(chances) not in (1, count):
-        raise InvalidInput(f"Expected one probability or one for each of {count} queries.")
-    checked = tuple(property_probability(each) for each in chances)
-    return checked * count if len(checked) == 1 else checked
-
-
 def _show_sizes(sizes: Sequence[int]) -> str:
     if len(set(sizes)) == 1 and len(sizes) > 1:
         return f"{sizes[0]:,} entries each, {len(sizes):,} of them"
@@ -384,45 +356,16 @@ def _show_sizes(sizes: Sequence[int]) -> str:
     return f"{', '.join(f'{size:,}' for size in sizes)} entries"
 
 
-Query: TypeAlias = Callable[[Any], float]
-
-# Random orders in which a query is tried on the same records.
-_ORDERS = 12
-
-
-def _next_query(analyst: Callable[[tuple[float, ...]], Query], answers: tuple[float, ...]) -> Query:
-    """Return what the analyst asks after these answers."""
-    try:
-        return analyst(answers)
-    except OmitError:
-        raise
-    except Exception as error:  # whatever a stranger's function does
-        raise InvalidInput(
-            f"The analyst gives no query after the answers {_validate.shown(answers)}: "
-            f"{_validate.shown(error)}."
-        ) from error
-
-
-def _answer(query: Query, block: np.ndarray[Any, Any], number: int) -> float:
+def _answer(query: Query, block: Records, number: int) -> float:
     """Return the answer of a query, or refuse what is not a number."""
     _validate.function(f"query {number}", query)
-    try:
-        answer = query(block)
-    except OmitError:
-        raise
-    except Exception as error:  # whatever a stranger's function does
-        raise InvalidInput(
-            f"Query {number} cannot be computed on its block: {_validate.shown(error)}."
-        ) from error
+    failure = f"Query {number} cannot be computed on its block"
+    answer = _validate.outcome(failure, query, block)
     return _validate.finite(f"the answer of query {number}", answer)
 
 
 def require_symmetric(
-    query: Query,
-    records: np.ndarray[Any, Any],
-    block: np.ndarray[Any, Any],
-    number: int,
-    rng: np.random.Generator,
+    query: Query, records: Records, block: Records, number: int, rng: np.random.Generator
 ) -> None:
     """Refuse a query whose answer changes with the order of the records.
 
@@ -446,9 +389,7 @@ def require_symmetric(
                 )
 
 
-def _different(
-    records: np.ndarray[Any, Any], size: int, rng: np.random.Generator
-) -> np.ndarray[Any, Any]:
+def _different(records: Records, size: int, rng: np.random.Generator) -> Records:
     """Return so many records, each kind about as often as any other, in random order."""
     try:
         _, kind = np.unique(records, axis=0 if records.ndim > 1 else None, return_inverse=True)

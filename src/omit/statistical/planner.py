@@ -24,8 +24,9 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.laws.inversion import last_integer
 from omit.laws.noise import Gaussian
 from omit.report.result import Field, Result, Table
+from omit.statistical.assumptions import property_probabilities
 from omit.statistical.curve import NOT_DIFFERENTIAL, PrivacyCurve, StatisticalGuarantee
-from omit.statistical.partition import Partition, each_probability
+from omit.statistical.partition import Partition
 
 # Rounding may not cost a query that fits exactly.
 _EDGE = 1e-9
@@ -234,7 +235,7 @@ def plan(
             "protects nobody."
         )
     count = _validate.positive_integer("queries", queries, most=MOST_QUERIES)
-    chances = each_probability(p, count)
+    chances = property_probabilities(p, count)
     weights = (1.0,) * count if importance is None else _validate.several("importances", importance)
     if len(weights) != count:
         raise InvalidInput(

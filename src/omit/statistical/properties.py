@@ -10,29 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, at_least, at_most
+from omit._numeric import Bounds, FloatArray, at_least, at_most
 from omit.errors import InvalidInput
-from omit.laws.counts import LARGEST_TRIALS, LOG_ERROR, bernstein_reach, binomial_window
+from omit.laws import counts, divergence
 from omit.laws.discrete import LatticeNoise
-from omit.laws.distribution import Distribution, checked_entries, property_probability
-from omit.laws.divergence import RELATIVE_ERROR, Bounds, one_less, one_more
-from omit.laws.half_line import LogMass, half_line
-from omit.statistical.curve import (
-    PrivacyCurve,
-    ascending_epsilons,
-    bounded_curve,
-    two_directions,
-)
-from omit.statistical.noise import (
-    AddedNoise,
-    require_continuous,
-    with_noise,
-)
-from omit.statistical.sums import sum_curve_of_groups
+from omit.laws.distribution import Distribution
+from omit.laws.sums import LogMass
+from omit.statistical import assumptions, sums
+from omit.statistical.curve import PrivacyCurve, two_directions, worst_curve
 
 _DEEPEST = 780.0
 _LARGEST_WINDOW = 10**7
@@ -44,7 +32,7 @@ def property_curve(
     epsilon: ArrayLike,
     *,
     known: int = 0,
-    noise: AddedNoise | None = None,
+    noise: sums.AddedNoise | None = None,
 ) -> PrivacyCurve:
     """Return the privacy curve of a property query on independent, identical entries.
 
@@ -74,36 +62,33 @@ def property_curve(
     >>> print(property_curve(10**6, 0.3, 0.02, known=500_000).guarantee(0.02))
     (0.02, 2.3697...e-14)-statistical privacy, assuming: ...
     """
-    n, known = checked_entries(n, known)
-    p = property_probability(p)
-    epsilons = ascending_epsilons(epsilon)
-    others = n - 1 - known
-    assumption = describe(n, p, known)
-    if noise is not None:
-        assumption += f"; {noise}"
+    query, noise = assumptions.PropertyQuery(n, p, epsilon, known), sums.checked_noise(noise)
+    others, p, epsilons = query.unknown, query.p, query.epsilon
+    assumption = f"{query}{sums.describe_noise(noise)}"
     if isinstance(noise, LatticeNoise):
-        parts = [(Distribution([0.0, 1.0], [1 - p, p]), others)]
-        return sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
+        parts = [(Distribution.of_property(p), others)]
+        return sums.sum_curve_of_groups(
+            parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption
+        )
     plain = two_directions(
         epsilons,
-        _bounds(one_more(others, p, epsilons)),
-        _bounds(one_less(others, p, epsilons)),
+        _bounds(divergence.one_more(others, p, epsilons)),
+        _bounds(divergence.one_less(others, p, epsilons)),
         assumption,
     )
     if noise is None:
         return plain
-    require_continuous(noise)
 
     def noisy() -> PrivacyCurve:
         log = _log_window(others, p)
-        mass = LogMass(log - LOG_ERROR, log + LOG_ERROR)
-        width = Fraction(1)
+        mass = LogMass(log - counts.LOG_ERROR, log + counts.LOG_ERROR)
         more, less = (
-            half_line(each, 1, 1.0, width, noise, epsilons) for each in (mass, mass.mirrored)
+            divergence.half_line(each, 1, 1.0, Fraction(1), noise, epsilons)
+            for each in (mass, mass.mirrored)
         )
         return two_directions(epsilons, more, less, assumption)
 
-    return with_noise(plain, Fraction(1), 1.0, noise, noisy)
+    return sums.with_noise(plain, Fraction(1), 1.0, noise, noisy)
 
 
 def grouped_property_curve(
@@ -112,7 +97,7 @@ def grouped_property_curve(
     *,
     critical: int | None = None,
     known: int = 0,
-    noise: AddedNoise | None = None,
+    noise: sums.AddedNoise | None = None,
 ) -> PrivacyCurve:
     """Return the curve of a property query on entries that are not alike (Poisson-binomial).
 
@@ -132,91 +117,43 @@ def grouped_property_curve(
     Examples
     --------
     >>> curve = grouped_property_curve([(500, 0.2), (500, 0.8)], [0.05, 0.1])
-    >>> np.round(curve.delta, 6)
+    >>> curve.delta.round(6)
     array([0.012977, 0.004082])
     """
-    checked = checked_groups(groups)
-    if critical is not None:
-        critical = _validate.index("critical", critical, len(checked), "groups")
+    checked = assumptions.checked_groups(groups)
+    chosen = assumptions.critical_groups(critical, len(checked))
     total = sum(size for size, _ in checked)
-    if total > LARGEST_TRIALS:
-        raise InvalidInput(f"Expected at most {LARGEST_TRIALS:,} entries, got {total:,}.")
+    if total > counts.LARGEST_TRIALS:
+        raise InvalidInput(f"Expected at most {counts.LARGEST_TRIALS:,} entries, got {total:,}.")
     known = _validate.whole("known", known)
-    epsilons = ascending_epsilons(epsilon)
+    epsilons, noise = assumptions.ascending_epsilons(epsilon), sums.checked_noise(noise)
     sizes = ", ".join(f"{size:,} entries with probability {p!r}" for size, p in checked)
-    assumption = f"independent entries, {sizes}{_and_known(known)}"
-    if noise is not None:
-        assumption += f"; {noise}"
+    known_too = assumptions.describe_known(known)
+    assumption = f"independent entries, {sizes}{known_too}{sums.describe_noise(noise)}"
     curves = []
-    for index in range(len(checked)) if critical is None else [critical]:
-        parts = [
-            (Distribution([0.0, 1.0], [1 - p, p]), size - (place == index))
-            for place, (size, p) in enumerate(checked)
+    for group in chosen:
+        others = [
+            (Distribution.of_property(p), size - (index == group))
+            for index, (size, p) in enumerate(checked)
         ]
         curves.append(
-            sum_curve_of_groups(parts, (0.0, 1.0), epsilons, noise=noise, assumption=assumption)
+            sums.sum_curve_of_groups(
+                others, (0.0, 1.0), epsilons, noise=noise, assumption=assumption
+            )
         )
     return worst_curve(curves)
 
 
-def checked_groups(groups: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Return groups of entries, each with its size and the probability of the property.
-
-    Raises
-    ------
-    InvalidInput
-        If there is none, or a size or a probability is out of range.
-    """
-    checked = tuple(
-        (_validate.positive_integer("size", size), property_probability(p, "probability"))
-        for size, p in _validate.pairs("(size, probability)", groups)
-    )
-    if not checked:
-        raise InvalidInput("Expected at least one group of entries.")
-    return checked
-
-
-def worst_curve(curves: Sequence[PrivacyCurve]) -> PrivacyCurve:
-    """Return the curve that is largest at every epsilon."""
-    if len(curves) == 1:
-        return curves[0]
-    first = curves[0]
-    delta = [curve.delta for curve in curves]
-    largest = np.argmax(delta, axis=0)
-    return bounded_curve(
-        first.epsilon,
-        np.max([curve.lower for curve in curves], axis=0),
-        np.max(delta, axis=0),
-        first.assumption,
-        pairs=tuple(curves[which].pairs[place] for place, which in enumerate(largest)),
-        directions={
-            name: np.max([curve.directions[name] for curve in curves], axis=0)
-            for name in first.directions
-        },
-    )
-
-
-def _bounds(divergence: FloatArray) -> Bounds:
-    return at_least(divergence, RELATIVE_ERROR), at_most(divergence, RELATIVE_ERROR)
-
-
-def describe(n: int, p: float, known: int = 0) -> str:
-    """Return what is assumed about identical entries, in words."""
-    return f"{n:,} independent entries, each with probability {p!r}{_and_known(known)}"
-
-
-def _and_known(known: int) -> str:
-    if known == 0:
-        return ", none known to the adversary"
-    return f", {known:,} others known to the adversary"
+def _bounds(delta: FloatArray) -> Bounds:
+    return at_least(delta, divergence.RELATIVE_ERROR), at_most(delta, divergence.RELATIVE_ERROR)
 
 
 def _log_window(trials: int, p: float) -> FloatArray:
     """Return logarithms of the probabilities of all counts that are not lost below floats."""
-    half = bernstein_reach(trials * p * (1 - p), _DEEPEST)
+    half = counts.bernstein_reach(trials * p * (1 - p), _DEEPEST)
     if trials and 2 * half > _LARGEST_WINDOW:
         raise InvalidInput(
             f"Expected fewer than {trials + 1:,} entries for continuous noise; discrete Gaussian "
             "noise of the same scale is close to it."
         )
-    return binomial_window(trials, p, half)[1]
+    return counts.binomial_window(trials, p, half)[1]

@@ -1,82 +1,66 @@
-"""Templates and sampling techniques: which entries an answer is computed on.
+"""Sampling techniques: which entries an answer is computed on, and what that hides.
 
-A *template* is a list of samples, each a sequence of places in the database. A *sampling technique*
-is a distribution over templates. Two questions are answered about it:
+A *template* is a sequence of positions in the database, a *sampling technique* a distribution over
+templates (Definitions 3.1 and 3.2). Two questions are answered about it:
 
 - the *sampling privacy curve* (Definition 3.3), the average over templates of the curve given the
   template: valid even if the adversary learns which entries were drawn, after the fact;
 - the *secret* curve of the answer itself, where the template stays secret: never larger.
 
 For property queries on identical entries the secret curve has a closed form wherever the answer is
-a mixture of two neighbouring binomials (`binomial_mixture`).
-
-Templates: which places of a database make the samples that answers are computed on.
+a mixture of two neighbouring binomials, `alpha b(a-1) + beta b(a)` against the same with other
+weights (`mixture_delta`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, share_of
+from omit._numeric import SMALLEST_POSITIVE, Bounds, FloatArray, IntArray, as_array
 from omit.errors import InvalidInput
-from omit.laws.counts import LARGEST_TRIALS, bernstein_reach, binomial_window, log_pmf
-from omit.laws.distribution import checked_entries, property_probability
-from omit.laws.divergence import Bounds, divergence_bounds
-from omit.laws.intervals import bernstein_bounds
-from omit.statistical.background import (
-    averaged_curve,
-    checked_sample,
-    estimated_curve,
-    expected_delta,
-    sampled_property_curve,
-)
-from omit.statistical.curve import PrivacyCurve, ascending_epsilons
-from omit.statistical.mixtures import (
-    MOST_PROFILES,
-    count_profiles,
-    left_out_delta,
-    mixture_delta,
-    positive_binomial,
-    profiles,
-    repeated_delta,
-)
-from omit.statistical.properties import describe
+from omit.laws import counts, divergence
+from omit.laws.distribution import Distribution
+from omit.statistical import assumptions, background
+from omit.statistical.assumptions import PropertyQuery
+from omit.statistical.curve import PrivacyCurve, averaged_curve, estimated_curve
+from omit.statistical.sums import sum_curve_of_groups
 
-_MOST_TEMPLATES = 10**6
 _LITTLE_WORK, _MOST_WORK = 10**7, 5 * 10**7
 _MOST_ROWS, _MOST_CELLS = 4_096, 10**6
 _MANY_DRAWS = 10_000
 # Draws with replacement that are simulated, times the runs.
 _MOST_DRAWS = 10**8
-# Entries of a database that a template is drawn from.
-MOST_DRAWN = 10**8
-# What is left out where there are too many counts, as a logarithm: more where these are wide.
-_DEPTH, _DEPTH_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
+_MOST_PROFILES = 3_000
+# More draws have more profiles than that, and need not be counted.
+_LONGEST_PROFILE = 100
+_FEW_UNITS = 8 * 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class _Average:
+    """Bounds on the curve of a sample that has the critical entry, and how often it has.
+
+    Unless all samples were `listed`, the bounds are an interval.
+    """
+
+    delta: Bounds
+    share: float
+    listed: bool = True
 
 
 class SamplingTechnique(ABC):
     """A distribution over templates with one sample (Definition 3.2)."""
 
-    @abstractmethod
-    def templates(self, n: int) -> Mapping[Template, float]:
-        """Return every template, the order of places aside, with its probability; for small `n`."""
-
-    @abstractmethod
-    def draw(self, n: int, rng: np.random.Generator) -> Template:
-        """Return a random template."""
-
-    @abstractmethod
     def curve(
         self,
         n: int,
@@ -85,18 +69,53 @@ class SamplingTechnique(ABC):
         *,
         known: int = 0,
         runs: int = 2_000,
-        rng: np.random.Generator | None = None,
+        rng: Generator | None = None,
     ) -> PrivacyCurve:
-        """Return the sampling privacy curve of a property query (Definition 3.3)."""
+        """Return the sampling privacy curve of a property query (Definition 3.3).
+
+        Parameters
+        ----------
+        n, p, epsilon, known
+            As for `property_curve`.
+        runs, rng
+            Where there are too many samples to list, this many are drawn.
+
+        Raises
+        ------
+        InvalidInput
+            If a value is out of range, or `rng` is needed and not given.
+        """
+        query = PropertyQuery(n, p, epsilon, known)
+        runs, rng = assumptions.checked_simulation(runs, rng)
+        average = self._average(query, runs, rng)
+        curve_of = averaged_curve if average.listed else estimated_curve
+        return curve_of(query.epsilon, *average.delta, f"{query}; {self}", share=average.share)
 
     @abstractmethod
+    def _average(self, query: PropertyQuery, runs: int, rng: Generator | None) -> _Average: ...
+
     def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
-        """Return the curve of the answer itself, the template being secret."""
+        """Return the exact curve of the answer itself, the template being secret.
+
+        Raises
+        ------
+        InvalidInput
+            If a value is out of range, or the sample and the database are too large.
+        """
+        query = PropertyQuery(n, p, epsilon)
+        low, high = self._secret_delta(query)
+        return averaged_curve(query.epsilon, low, high, f"{query}; {self}, in secret")
+
+    @abstractmethod
+    def _secret_delta(self, query: PropertyQuery) -> Bounds: ...
 
 
 @dataclass(frozen=True)
 class WithoutReplacement(SamplingTechnique):
     """Draw `size` entries, every subset alike.
+
+    The curve is `size / n` times the average curve of a sample with the critical entry. In secret,
+    the critical entry counts with probability `size / n`.
 
     Examples
     --------
@@ -108,54 +127,30 @@ class WithoutReplacement(SamplingTechnique):
     size: int
 
     def __post_init__(self) -> None:
-        size = _validate.positive_integer("size", self.size, most=LARGEST_TRIALS)
-        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "size", _checked_size(self.size))
 
     def __str__(self) -> str:
         return f"{self.size:,} entries drawn without replacement"
 
-    def templates(self, n: int) -> Mapping[Template, float]:
-        """Return every subset of the size."""
-        n = _validate.positive_integer("n", n, most=_MOST_TEMPLATES)
-        size = checked_sample("size", self.size, n)
-        _require_few(math.lgamma(n + 1) - math.lgamma(size + 1) - math.lgamma(n - size + 1))
-        count = math.comb(n, size)
-        return {Template((each,)): 1 / count for each in itertools.combinations(range(n), size)}
+    def _average(self, query: PropertyQuery, runs: int, rng: Generator | None) -> _Average:
+        size = assumptions.checked_sample(self.size, query.n)
+        return _Average(background.sample_delta(query, size), size / query.n)
 
-    def draw(self, n: int, rng: np.random.Generator) -> Template:
-        """Return a random subset, in random order."""
-        n = _drawn_from(n, rng)
-        size = checked_sample("size", self.size, n)
-        return Template((tuple(rng.choice(n, size, replace=False).tolist()),))
-
-    def curve(
-        self,
-        n: int,
-        p: float,
-        epsilon: ArrayLike,
-        *,
-        known: int = 0,
-        runs: int = 2_000,
-        rng: np.random.Generator | None = None,
-    ) -> PrivacyCurve:
-        """Return `size / n` times the average curve of a sample with the critical entry."""
-        return sampled_property_curve(n, p, self.size, epsilon, known=known)
-
-    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
-        """Return the exact curve: with probability `size / n` the critical entry counts."""
-        n, _, p, epsilons = _checked(n, p, epsilon)
-        size = checked_sample("size", self.size, n)
-        low, high = left_out_delta(n, size, p, epsilons)
-        return averaged_curve(epsilons, low, high, f"{describe(n, p)}; {self}, in secret")
+    def _secret_delta(self, query: PropertyQuery) -> Bounds:
+        size = assumptions.checked_sample(self.size, query.n)
+        return left_out_delta(query.n, size, query.p, query.epsilon)
 
 
 @dataclass(frozen=True)
-class Poisson(SamplingTechnique):
-    """Draw each entry independently; the size of the sample is not released.
+class PoissonTechnique(SamplingTechnique):
+    """Draw every entry independently; the size of the sample is not released.
+
+    The curve is `rate` times the average curve over the number of unknown entries drawn. In secret,
+    any other entry counts with probability `rate p`.
 
     Examples
     --------
-    >>> Poisson(0.1).secret_curve(1000, 0.5, 0.1).delta
+    >>> PoissonTechnique(0.1).secret_curve(1000, 0.5, 0.1).delta
     array([1.19302488e-12])
     """
 
@@ -167,52 +162,25 @@ class Poisson(SamplingTechnique):
     def __str__(self) -> str:
         return f"each entry drawn with probability {self.rate:g}"
 
-    def templates(self, n: int) -> Mapping[Template, float]:
-        """Return every subset."""
-        n = _validate.positive_integer("n", n, most=_MOST_TEMPLATES)
-        _require_few(n * math.log(2))
-        return {
-            Template((each,)): self.rate**size * (1 - self.rate) ** (n - size)
-            for size in range(n + 1)
-            for each in itertools.combinations(range(n), size)
-        }
+    def _average(self, query: PropertyQuery, runs: int, rng: Generator | None) -> _Average:
+        drawn, log, outside = _binomial_window(query.unknown, self.rate)
+        low, high = background.expected_delta(drawn, np.exp(log), query.p, query.epsilon)
+        return _Average((low, high + outside), self.rate)
 
-    def draw(self, n: int, rng: np.random.Generator) -> Template:
-        """Return a random subset."""
-        n = _drawn_from(n, rng)
-        return Template((tuple(np.flatnonzero(rng.random(n) < self.rate).tolist()),))
-
-    def curve(
-        self,
-        n: int,
-        p: float,
-        epsilon: ArrayLike,
-        *,
-        known: int = 0,
-        runs: int = 2_000,
-        rng: np.random.Generator | None = None,
-    ) -> PrivacyCurve:
-        """Return `rate` times the average curve over the number of unknown entries drawn."""
-        n, known, p, epsilons = _checked(n, p, epsilon, known)
-        others = n - 1 - known
-        counts, log, outside = _binomial_window(others, self.rate)
-        low, high = expected_delta(counts, np.exp(log), p, epsilons)
-        text = f"{describe(n, p, known)}; {self}"
-        return averaged_curve(epsilons, low, high + outside, text, share=self.rate)
-
-    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
-        """Return the exact curve: the others count with probability `rate p` each."""
-        n, _, p, epsilons = _checked(n, p, epsilon)
-        property_probability(self.rate * p, "rate * p")
+    def _secret_delta(self, query: PropertyQuery) -> Bounds:
+        assumptions.property_probability(self.rate * query.p, "rate * p")
         # The product, all digits of it: among many entries what is rounded off adds up.
-        chance = Fraction(self.rate) * Fraction(p)
-        low, high = mixture_delta(n - 1, chance, self.rate, (0.0, 1 - self.rate), epsilons)
-        return averaged_curve(epsilons, low, high, f"{describe(n, p)}; {self}, in secret")
+        chance = Fraction(self.rate) * Fraction(query.p)
+        common = 0.0, 1 - self.rate
+        return mixture_delta(query.n - 1, chance, self.rate, common, query.epsilon)
 
 
 @dataclass(frozen=True)
 class WithReplacement(SamplingTechnique):
-    """Draw an entry `size` times, each time any of them: templates that are not injective.
+    """Draw an entry `size` times, any of them every time: templates that may repeat positions.
+
+    The curve is the average over how often entries are drawn. In secret, the number of draws that
+    have the property is binomial, given how many of all entries have it.
 
     Examples
     --------
@@ -223,57 +191,18 @@ class WithReplacement(SamplingTechnique):
     size: int
 
     def __post_init__(self) -> None:
-        size = _validate.positive_integer("size", self.size, most=LARGEST_TRIALS)
-        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "size", _checked_size(self.size))
 
     def __str__(self) -> str:
         return f"{self.size:,} entries drawn with replacement"
 
-    def templates(self, n: int) -> Mapping[Template, float]:
-        """Return every multiset of places."""
-        n = _validate.positive_integer("n", n, most=_MOST_TEMPLATES)
-        _require_few(self.size * math.log(n))
-        drawn = Counter(
-            tuple(sorted(each)) for each in itertools.product(range(n), repeat=self.size)
-        )
-        return {Template((each,)): count / n**self.size for each, count in drawn.items()}
-
-    def draw(self, n: int, rng: np.random.Generator) -> Template:
-        """Return a random sequence of places."""
-        n = _drawn_from(n, rng)
-        _validate.positive_integer("size", self.size, most=MOST_DRAWN)
-        return Template((tuple(rng.integers(n, size=self.size).tolist()),))
-
-    def curve(
-        self,
-        n: int,
-        p: float,
-        epsilon: ArrayLike,
-        *,
-        known: int = 0,
-        runs: int = 2_000,
-        rng: np.random.Generator | None = None,
-    ) -> PrivacyCurve:
-        """Return the average over how often each entry is drawn, listed or estimated.
-
-        Raises
-        ------
-        InvalidInput
-            If the ways to draw are too many to list and no `rng` is given.
-        """
-        n, known, p, epsilons = _checked(n, p, epsilon, known)
-        runs = _validate.runs(runs)
-        if rng is not None:
-            _validate.generator(rng)
-        text = f"{describe(n, p, known)}; {self}"
-        others = n - 1 - known
-        if known == 0 and count_profiles(self.size) <= MOST_PROFILES:
-            low, high = np.zeros(len(epsilons)), np.zeros(len(epsilons))
-            for own, profile, weight in profiles(n, self.size):
-                least, most = repeated_delta(own, profile, p, epsilons)
-                low += weight * least
-                high += share_of(weight, most)
-            return averaged_curve(epsilons, low, high, text)
+    def _average(self, query: PropertyQuery, runs: int, rng: Generator | None) -> _Average:
+        if query.known == 0 and _count_profiles(self.size) <= _MOST_PROFILES:
+            weighted = (
+                (_repeated_delta(own, profile, query), weight)
+                for own, profile, weight in _profiles(query.n, self.size)
+            )
+            return _Average(background.listed_average(weighted), 1.0)
         if rng is None:
             raise InvalidInput(
                 "There are too many ways to draw with replacement to list them; give a random "
@@ -284,88 +213,63 @@ class WithReplacement(SamplingTechnique):
                 f"Expected a smaller sample or fewer runs: {runs:,} runs of {self.size:,} draws "
                 f"are more than {_MOST_DRAWS:,}."
             )
-        # Of a large database the share of one entry is lost beside 1.
-        drawn = -math.expm1(self.size * math.log1p(-1 / n)) if n > 1 else 1.0
-        draws, known_draws = [], {}
+        # Of a large database the share of one entry is lost next to 1.
+        share = -math.expm1(self.size * math.log1p(-1 / query.n)) if query.n > 1 else 1.0
+        deltas, known_deltas = [], {}
         for _ in range(runs):
-            own = positive_binomial(self.size, 1 / n, rng)
-            # Draws of known entries change nothing but how many others are drawn.
-            left = int(rng.binomial(self.size - own, others / (n - 1))) if n > 1 else 0
-            places = rng.integers(others, size=left) if others else np.zeros(0, int)
-            times = np.unique(places, return_counts=True)[1]
-            profile = Counter(times.tolist())
+            own, profile = self._draw_profile(query, rng)
             key = own, tuple(sorted(profile.items()))
-            if key not in known_draws:
-                known_draws[key] = repeated_delta(own, profile, p, epsilons)
-            draws.append(known_draws[key])
-        low, _ = bernstein_bounds(np.array([least for least, _ in draws]))
-        _, high = bernstein_bounds(np.array([most for _, most in draws]))
-        return estimated_curve(epsilons, low, high, text, share=drawn)
+            if key not in known_deltas:
+                known_deltas[key] = _repeated_delta(own, profile, query)
+            deltas.append(known_deltas[key])
+        return _Average(background.estimated_average(deltas), share, listed=False)
 
-    def secret_curve(self, n: int, p: float, epsilon: ArrayLike) -> PrivacyCurve:
-        """Return the exact curve: given the number of ones, draws are binomial.
+    def _draw_profile(self, query: PropertyQuery, rng: Generator) -> tuple[int, Counter[int]]:
+        """Return how often the critical entry is drawn, at least once, and unknown others are."""
+        n, unknown = query.n, query.unknown
+        own = _positive_binomial(self.size, 1 / n, rng)
+        # Draws of known entries change nothing but how many others are drawn.
+        drawn = int(rng.binomial(self.size - own, unknown / (n - 1))) if n > 1 else 0
+        positions = rng.integers(unknown, size=drawn) if unknown else np.zeros(0, int)
+        return own, Counter(np.unique(positions, return_counts=True)[1].tolist())
 
-        Raises
-        ------
-        InvalidInput
-            If `n * size` is too large.
-        """
-        n, _, p, epsilons = _checked(n, p, epsilon)
+    def _secret_delta(self, query: PropertyQuery) -> Bounds:
+        n, p, epsilon = query.n, query.p, query.epsilon
         ones, log, outside = _binomial_window(n - 1, p)
         if len(ones) * (self.size + 1) > _LITTLE_WORK:
-            ones, log, outside = _binomial_window(n - 1, p, _DEPTH_OF_WIDE)
+            ones, log, outside = _binomial_window(n - 1, p, counts.RARITY_OF_WIDE)
         if len(ones) * (self.size + 1) > _MOST_WORK:
             raise InvalidInput(
                 f"Expected a smaller sample or database: {len(ones):,} numbers of ones times "
                 f"{self.size + 1:,} answers are too many to list."
             )
         with_it, without = (_mixture(self.size, n, ones + own, log) for own in (1, 0))
-        more = divergence_bounds(with_it, without, epsilons)
-        less = divergence_bounds(without, with_it, epsilons)
+        more = divergence.divergence_bounds(with_it, without, epsilon)
+        less = divergence.divergence_bounds(without, with_it, epsilon)
         # Of other numbers of ones, the first law may have all that there is, or the second.
-        low = np.maximum(more[0], less[0]) - np.exp(np.minimum(epsilons, 700.0)) * outside
-        high = np.maximum(more[1], less[1]) + outside
-        text = f"{describe(n, p)}; {self}, in secret"
-        return averaged_curve(epsilons, np.maximum(low, 0.0), high, text)
+        low = np.maximum(more[0], less[0]) - np.exp(np.minimum(epsilon, 700.0)) * outside
+        return np.maximum(low, 0.0), np.maximum(more[1], less[1]) + outside
 
 
-def _checked(
-    n: int, p: float, epsilon: ArrayLike, known: int = 0
-) -> tuple[int, int, float, FloatArray]:
-    """Return entries, those known, the probability of the property and epsilons, or refuse them."""
-    n, known = checked_entries(n, known)
-    return n, known, property_probability(p), ascending_epsilons(epsilon)
-
-
-def _drawn_from(n: int, rng: np.random.Generator) -> int:
-    """Return the entries to draw from, or refuse them or the generator."""
-    _validate.generator(rng)
-    return _validate.positive_integer("n", n, most=MOST_DRAWN)
-
-
-def _require_few(log_count: float) -> None:
-    """Refuse more templates than are listed, given the logarithm of their number."""
-    if log_count > math.log(_MOST_TEMPLATES) + 1e-6:
-        raise InvalidInput(
-            f"Expected a smaller n: there are more than {_MOST_TEMPLATES:,} templates, which are "
-            "too many to list."
-        )
+def _checked_size(size: int) -> int:
+    return _validate.positive_integer("size", size, most=counts.LARGEST_TRIALS)
 
 
 def _binomial_window(
-    trials: int, p: float, depth: float | None = None
-) -> tuple[NDArray[np.int64], FloatArray, float]:
+    trials: int, p: float, rarity: float | None = None
+) -> tuple[IntArray, FloatArray, float]:
     """Return counts, logarithms of their probabilities, and what all others have together."""
     if p == 1:
         return np.array([trials], dtype=np.int64), np.zeros(1), 0.0
     variance = trials * p * (1 - p)
-    depth = depth or (_DEPTH if variance < _WIDE else _DEPTH_OF_WIDE)
-    counts, log = binomial_window(trials, p, bernstein_reach(variance, depth) + 1)
-    return counts, log, 0.0 if len(counts) == trials + 1 else 2 * math.exp(-depth)
+    rarity = rarity or counts.window_rarity(variance)
+    reach = counts.bernstein_reach(variance, rarity) + 1
+    drawn, log = counts.binomial_window(trials, p, reach)
+    return drawn, log, 0.0 if len(drawn) == trials + 1 else 2 * math.exp(-rarity)
 
 
-def _mixture(size: int, n: int, ones: NDArray[np.int64], log: FloatArray) -> Bounds:
-    """Return bounds on the logarithms of how many ones are drawn, so many of all being ones."""
+def _mixture(size: int, n: int, ones: IntArray, log: FloatArray) -> Bounds:
+    """Return bounds on the logarithms of how many ones are drawn, if this many of all are."""
     law = np.full(size + 1, -np.inf)
     rows = max(1, min(_MOST_ROWS, _MOST_CELLS // (size + 1)))
     for begin in range(0, len(ones), rows):
@@ -379,61 +283,122 @@ def _mixture(size: int, n: int, ones: NDArray[np.int64], log: FloatArray) -> Bou
     return law - wrong, law + wrong
 
 
-def _binomial_laws(size: int, n: int, ones: NDArray[np.int64]) -> FloatArray:
+def _binomial_laws(size: int, n: int, ones: IntArray) -> FloatArray:
     """Return, for every number of ones among `n`, logarithms of how many of `size` draws are."""
     from scipy.special import xlogy
 
     drawn = np.arange(size + 1, dtype=np.int64)
     if size > _MANY_DRAWS:
         shares = [Fraction(each, n) for each in ones.tolist()]
-        return np.array([log_pmf(drawn, size, share) for share in shares])
+        return np.array([counts.log_pmf(drawn, size, share) for share in shares])
     # Of fewer draws, logarithms of the binomial coefficients are small enough to keep digits.
-    ways = log_pmf(drawn, size, 0.5) + size * math.log(2)
+    ways = counts.log_pmf(drawn, size, 0.5) + size * math.log(2)
     share = (ones / n)[:, None], ((n - ones) / n)[:, None]
     return as_array(ways + xlogy(drawn, share[0]) + xlogy(size - drawn, share[1]))
 
 
-@dataclass(frozen=True)
-class Template:
-    """Samples of a database, as sequences of places (Definition 3.1).
+def left_out_delta(n: int, used: int, p: float, epsilon: FloatArray) -> Bounds:
+    """Return bounds on delta of a count over a random `used` of `n` entries.
+
+    If the critical entry is left out, another has the property with probability `p` instead.
+    """
+    out = (n - used) / n
+    return mixture_delta(used - 1, p, used / n, (out * p, out * (1 - p)), epsilon)
+
+
+def mixture_delta(
+    trials: int, p: float | Fraction, share: float, common: tuple[float, float], epsilon: FloatArray
+) -> Bounds:
+    """Return bounds on the larger divergence between two mixtures of `1 + X` and `X`, `X` binomial.
+
+    The critical entry counts with probability `share`; else the answer is `1 + X` or `X` with the
+    weights `common`, whatever the entry is. So `P - e^epsilon Q = A b(a-1) - B b(a)` with
+    `A = share - (e^epsilon - 1) common[0]` and `B = e^epsilon share + (e^epsilon - 1) common[1]`.
+    The positive part is `A` times that of `1 + X` from `X` at `ln(B / A)`, and zero if `A <= 0`.
+    Where the difference `A` loses digits, or many trials make the last ones of the logarithm count,
+    the bounds part.
 
     Examples
     --------
-    >>> template = Template(((0, 2), (1,)))
-    >>> template.format, template.is_injective, template.apply("abc")
-    ((2, 1), True, (('a', 'c'), ('b',)))
+    >>> mixture_delta(3, 0.5, 1.0, (0.0, 0.0), np.array([0.0]))
+    (array([0.375]), array([0.375]))
     """
+    grow = np.exp(np.minimum(epsilon, 700.0))
+    excess = np.expm1(np.minimum(epsilon, 700.0))
+    lows: list[FloatArray] = []
+    highs: list[FloatArray] = []
+    for told, (one, zero) in ((divergence.one_more, common), (divergence.one_less, common[::-1])):
+        A, B = share - excess * one, grow * share + excess * zero
+        # Every weight was rounded, and so were both terms.
+        wrong = _FEW_UNITS * (share + excess * one) if one else 0.0
+        for bounds, weight, slack in (
+            (lows, A - wrong, _FEW_UNITS),
+            (highs, A + wrong, -_FEW_UNITS),
+        ):
+            some = weight > 0
+            inner = np.where(some, np.log(B) - np.log(np.where(some, weight, B)), 0.0)
+            inner += slack * (1 + inner)
+            value = weight * told(trials, p, np.maximum(inner, 0.0))
+            # A product that is too small for a float is not zero; lower bounds are rounded down.
+            bounds.append(np.where(some, np.maximum(value, SMALLEST_POSITIVE), 0.0))
+    return np.maximum(*lows), np.maximum(*highs)
 
-    samples: tuple[tuple[int, ...], ...]
 
-    def __post_init__(self) -> None:
-        samples = _validate.several("samples", self.samples)
-        places = tuple(_validate.several("places", sample) for sample in samples)
-        object.__setattr__(self, "samples", places)
+def _positive_binomial(trials: int, p: float, rng: Generator) -> int:
+    """Return a binomial number, given that it is not zero: by its first success."""
+    level = rng.random() * -math.expm1(trials * math.log1p(-p)) if p < 1 else 0.0
+    first = min(math.floor(math.log1p(-level) / math.log1p(-p)), trials - 1) if p < 1 else 0
+    return 1 + int(rng.binomial(trials - 1 - first, p))
 
-    @property
-    def format(self) -> tuple[int, ...]:
-        """The sizes of the samples."""
-        return tuple(len(sample) for sample in self.samples)
 
-    @property
-    def is_injective(self) -> bool:
-        """Whether no place is used twice."""
-        places = [place for sample in self.samples for place in sample]
-        return len(set(places)) == len(places)
+def _repeated_delta(own: int, profile: Mapping[int, int], query: PropertyQuery) -> Bounds:
+    """Return bounds on the curve given that the critical entry counts `own` times.
 
-    def apply(self, records: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-        """Return the samples of these records.
+    `profile` says how many others count once, twice and so on.
+    """
+    if own == 0:
+        return np.zeros(len(query.epsilon)), np.zeros(len(query.epsilon))
+    others = [
+        (Distribution.of_property(query.p, float(times)), count)
+        for times, count in profile.items()
+        if count
+    ]
+    curve = sum_curve_of_groups(others, [0.0, float(own)], query.epsilon)
+    return curve.lower, curve.delta
 
-        Raises
-        ------
-        InvalidInput
-            If a place does not exist.
-        """
-        records = _validate.several(
-            "records", list(records) if isinstance(records, str) else records
-        )
-        for place in itertools.chain.from_iterable(self.samples):
-            if not isinstance(place, int | np.integer) or not 0 <= place < len(records):
-                raise InvalidInput(f"There is no place {place} among {len(records)} records.")
-        return tuple(tuple(records[place] for place in sample) for sample in self.samples)
+
+def _partitions(total: int, largest: int) -> Iterator[Counter[int]]:
+    if total == 0:
+        yield Counter()
+        return
+    for first in range(min(total, largest), 0, -1):
+        for rest in _partitions(total - first, first):
+            yield rest + Counter({first: 1})
+
+
+def _count_profiles(size: int) -> int:
+    """Return how many profiles there are of `size` draws: partitions of every number up to it."""
+    size = min(size, _LONGEST_PROFILE)
+    ways = [1] + [0] * size
+    for part in range(1, size + 1):
+        for total in range(part, size + 1):
+            ways[total] += ways[total - part]
+        if ways[-1] > _MOST_PROFILES:
+            return ways[-1]
+    return sum(ways)
+
+
+def _profiles(n: int, size: int) -> Iterator[tuple[int, Counter[int], float]]:
+    """Yield how often the critical entry is drawn, how many others how often, and how likely."""
+    for own in range(size + 1):
+        rest = size - own
+        for profile in _partitions(rest, rest):
+            different = sum(profile.values())
+            if different > n - 1:
+                continue
+            ways = math.comb(size, own) * math.factorial(rest) * math.perm(n - 1, different)
+            alike = math.prod(
+                math.factorial(times) ** count * math.factorial(count)
+                for times, count in profile.items()
+            )
+            yield own, profile, ways // alike / n**size

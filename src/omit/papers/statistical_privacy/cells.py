@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 from omit.papers.base import Computed, Settings
-from omit.statistical.composition import composition_bound
+from omit.statistical.assumptions import Entries
+from omit.statistical.composition import Analyst, Answers, ScoreQuery, ask, composition_bound
 from omit.statistical.planner import plan
-from omit.statistical.score_queries import Analyst, Answers, Entries, ScoreQuery, ask
 from omit.study.cell import Cell, Computation
 
 Match: TypeAlias = Literal["truncated", "rounded", "differs"]

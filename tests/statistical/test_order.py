@@ -1,4 +1,4 @@
-"""Monotone queries: order statistics by enumeration, and where the worst pair is an extreme."""
+"""Order statistics by enumeration, and with all digits."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from omit.errors import InvalidInput
 from omit.laws.distribution import Distribution
-from omit.statistical.order import has_monotone_ratio, monotone_curve, order_statistic_curve
-from omit.statistical.properties import property_curve
-from tests.statistical.enumeration import answers_given, divergence, exactly, worst
+from omit.statistical.order import order_statistic_curve
+from tests.statistical.enumeration import Law, answers_given, divergence, exactly, worst
 
 LAW = {0.0: 0.5, 1.0: 0.2, 2.0: 0.2, 5.0: 0.1}
 EPSILONS = (0.0, 0.3, 1.5)
 
 
+def distribution_of(law: Law) -> Distribution:
+    return Distribution(list(law), list(law.values()))
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
 def test_order_statistics_have_the_curve_of_the_definition(rank: int) -> None:
-    curve = order_statistic_curve(Distribution.from_mapping(LAW), 5, rank, EPSILONS)
+    curve = order_statistic_curve(distribution_of(LAW), 5, rank, EPSILONS)
     release = exactly(lambda d: sorted(d)[rank - 1])
     for place, epsilon in enumerate(EPSILONS):
         assert curve.delta[place] == pytest.approx(worst([LAW] * 5, 0, release, epsilon), abs=1e-10)
@@ -95,56 +97,13 @@ def test_too_many_values_of_too_many_entries_are_refused() -> None:
         order_statistic_curve(law, 10**11, 10**10, 0.1)
 
 
-def test_a_count_is_monotone_with_a_rising_ratio() -> None:
-    counts = np.arange(11)
-    laws = np.array([binom.pmf(counts, 9, 0.4), binom.pmf(counts - 1, 9, 0.4)])
-    curve = monotone_curve(laws, [0, 1], EPSILONS)
-    assert curve.delta == pytest.approx(property_curve(10, 0.4, EPSILONS).delta, rel=2e-9)
-
-
-def test_rising_ratios_make_the_extremes_worst() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        # Exponential families have rising ratios.
-        tilts = np.sort(rng.normal(size=5))
-        laws = np.exp(np.outer(tilts, np.arange(6))) * rng.random(6)
-        laws /= laws.sum(axis=1, keepdims=True)
-        assert has_monotone_ratio(laws)
-        curve = monotone_curve(laws, np.arange(5), [0.2])
-        tried = [
-            monotone_curve(laws[[v, w]], [0, 1], [0.2])
-            for v in range(4)
-            for w in range(v, 5)
-            if v < w
-        ]
-        assert max(each.delta[0] for each in tried) <= curve.delta[0] + 1e-12
-
-
-def test_a_monotone_query_without_rising_ratio_needs_all_pairs() -> None:
-    laws = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 0.5]])
-    assert not has_monotone_ratio(laws)
-    assert monotone_curve(laws, [0, 1, 2], [3.0]).delta[0] == pytest.approx(0.5, abs=1e-10)
-
-
 @pytest.mark.parametrize(
     "attempt",
     [
-        lambda: monotone_curve([[0.1, 0.9], [0.9, 0.1]], [0, 1], 0.1),
-        lambda: monotone_curve([[0.1, 0.8], [0.0, 1.0]], [0, 1], 0.1),
-        lambda: monotone_curve([[1.0]], [0], 0.1),
-        lambda: order_statistic_curve(Distribution.from_mapping(LAW), 3, 4, 0.1),
-        lambda: order_statistic_curve(Distribution.from_mapping(LAW), 3, 0, 0.1),
+        lambda: order_statistic_curve(distribution_of(LAW), 3, 4, 0.1),
+        lambda: order_statistic_curve(distribution_of(LAW), 3, 0, 0.1),
     ],
 )
-def test_what_is_not_monotone_is_refused(attempt) -> None:  # type: ignore[no-untyped-def]
+def test_a_rank_that_no_entry_has_is_refused(attempt) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidInput):
         attempt()
-
-
-def test_small_probabilities_do_not_hide_a_falling_ratio() -> None:
-    # Products of two of these vanish, and zero is not less than zero.
-    tiny = 1e-200
-    laws = np.array([[1 - 3 * tiny, 2 * tiny, tiny], [1 - 3 * tiny, tiny, 2 * tiny]])
-    assert has_monotone_ratio(np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3]]))
-    assert not has_monotone_ratio(laws)
-    assert not has_monotone_ratio(laws[::-1])
