@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from omit.disclosure.measures import logistic_accuracy, regression_line, two_way
-from omit.disclosure.table import Attribute, CountTable
+from omit.disclosure.measures import logistic_accuracy, regression_line
+from omit.disclosure.table import Attribute, CountTable, two_way
 from omit.disclosure.tabulation import tabulate
 from omit.errors import InvalidInput
 

@@ -15,17 +15,14 @@ from omit.disclosure.measures import (
     axis_of,
     constant_accuracy,
     group_maps,
-    largest_groups,
     logistic_accuracy,
-    parse_groups,
     regression_line,
     released_accuracy,
-    two_way,
 )
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.swapping import Swapping
-from omit.disclosure.table import Attribute, CountTable
-from omit.disclosure.tabulation import tabulate
+from omit.disclosure.table import Attribute, CountTable, largest_groups, two_way
+from omit.disclosure.tabulation import parse_groups, tabulate
 from omit.errors import InvalidInput
 
 RICH = Attribute("rich", ("no", "yes"))

@@ -145,7 +145,7 @@ def disclose(
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
     from omit.disclosure.assessment import assess
-    from omit.disclosure.measures import parse_groups
+    from omit.disclosure.tabulation import parse_groups
 
     file = report_file(report, no_report, None if json else Path("omit-disclosure.html"))
     with progress_bar("assessing", 8 if delta > 0 else 7, not json) as advance:

@@ -7,10 +7,9 @@ often as the release says, so a classifier is fitted to cells with weights and n
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
 from omit._text import import_extra
-from omit.disclosure.protection import (
-    CellErrors,
-    Protection,
-    require_protection,
-    require_runs,
-)
-from omit.disclosure.table import Attribute, CountTable, cell_values, chosen, require_table
+from omit.disclosure.protection import CellErrors, Protection, require_protection, require_runs
+from omit.disclosure.table import Attribute, CountTable, cell_values, chosen, require_table, two_way
 from omit.errors import InvalidInput
 from omit.laws.intervals import student_interval
 
@@ -115,21 +109,20 @@ def group_errors(
 ) -> pd.DataFrame:
     """Return the error for every category of an attribute that has records.
 
-    Columns: the group, its records and cells, the sum of expected absolute errors, that sum for
-    each hundred records, and the sum of biases.
+    Columns: the group, its records and cells, the sum of expected absolute errors, that sum per
+    hundred records, and the sum of biases.
     """
     import pandas as pd
 
-    require_table(table)
-    (position,) = chosen(table.attributes, [attribute], "group")
+    (position,) = chosen(require_table(table).attributes, [attribute], "group")
     errors = errors or require_protection(protection).errors(table)
     rows = []
-    for category in table.attributes[position].categories:
-        try:
-            cells = table.group(attribute, category)
-        except InvalidInput:
-            continue  # an empty group has no error for each record
-        records = int(table.flat[cells].sum())
+    for category, records in zip(
+        table.attributes[position].categories, table.marginal([attribute]).tolist(), strict=True
+    ):
+        if not records:
+            continue  # nothing can be said about the error of an empty group
+        cells = table.group(attribute, category)
         absolute = float(errors.absolute[cells].sum())
         rows.append(
             {
@@ -146,13 +139,13 @@ def group_errors(
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What a table shows about few people; of several releases, in the mean.
+    """What a table shows about small groups; of several releases, on average.
 
     Parameters
     ----------
     k_anonymity : float
-        The fewest records that share a combination of identifying attributes which somebody has,
-        or 0 if nobody is shown.
+        The smallest number of records that share a combination of identifying attributes, among
+        the combinations that somebody has; 0 if nobody is shown.
     unique : float
         How many such combinations a single record has; k-anonymity is 1 if there are any.
     small : float
@@ -199,18 +192,14 @@ def disclosure_of(
 
 
 def mean_disclosure(shown: Sequence[Disclosure]) -> Disclosure:
-    """Return what several releases show in the mean."""
-    shown = [
-        _validate.instance("every release", release, Disclosure)
-        for release in _validate.several("releases", shown)
-    ]
+    """Return what several releases show on average."""
+    shown = _validate.several("releases", shown)
     if not shown:
         raise InvalidInput("Expected at least one release.")
-    return Disclosure(
-        float(np.mean([release.k_anonymity for release in shown])),
-        float(np.mean([release.unique for release in shown])),
-        float(np.mean([release.small for release in shown])),
-    )
+    numbers = [
+        astuple(_validate.instance("every release", release, Disclosure)) for release in shown
+    ]
+    return Disclosure(*np.mean(numbers, axis=0).tolist())
 
 
 def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
@@ -289,41 +278,6 @@ def _design(table: CountTable, target: int) -> tuple[FloatArray, IntArray]:
     return as_array(np.stack(columns, axis=1)), codes[:, target].astype(np.int64)
 
 
-def two_way(
-    table: CountTable, counts: ArrayLike, rows: str, columns: str, where: Mapping[str, str]
-) -> FloatArray:
-    """Return a two-way marginal of released counts within a group, such as white men.
-
-    Examples
-    --------
-    >>> from omit.disclosure.tabulation import tabulate
-    >>> table = tabulate("adult", ["sex", "race", "income"])
-    >>> two_way(table, table.flat, "sex", "income", {"race": "Black"})
-    array([[1465.,   90.],
-           [1272.,  297.]])
-    """
-    require_table(table)
-    if not isinstance(where, Mapping):
-        raise InvalidInput(
-            f"Expected a group as categories by attribute, got {_validate.shown(where)}."
-        )
-    positions = chosen(table.attributes, [rows, columns, *where], "attribute")
-    cube = cell_values(table, counts).reshape(table.shape)
-    original = table.counts
-    for name, category in where.items():
-        (position,) = chosen(table.attributes, [name], "group's attribute")
-        index = [table.attributes[position].position(category)]
-        cube, original = cube.take(index, axis=position), original.take(index, axis=position)
-    if original.sum() == 0:
-        named = ", ".join(f"{name} = {category}" for name, category in where.items())
-        raise InvalidInput(f"The group {named} is empty: it has no records.")
-    dropped = tuple(
-        position for position in range(len(table.shape)) if position not in positions[:2]
-    )
-    summed = cube.sum(axis=dropped)
-    return as_array(summed if positions[0] < positions[1] else summed.T)
-
-
 def regression_line(
     counts: ArrayLike, x: Sequence[float], y: Sequence[float]
 ) -> tuple[float, float]:
@@ -393,8 +347,8 @@ def released_accuracy(
     ]
     if always_the_same:
         return Accuracy(scores[0], scores[0], scores[0], 1)
-    found = student_interval(np.array(scores)).within(0.0, 100.0)
-    return Accuracy(found.value, found.low, found.high, len(scores))
+    mean = student_interval(np.array(scores)).within(0.0, 100.0)
+    return Accuracy(mean.value, mean.low, mean.high, len(scores))
 
 
 def constant_accuracy(table: CountTable, target: str) -> float:
@@ -436,7 +390,7 @@ def axis_of(attribute: Attribute) -> Axis:
     _validate.instance("attribute", attribute, Attribute)
     ranks = tuple(float(rank) for rank in range(1, len(attribute) + 1))
     try:
-        numbers = tuple(float(each) for each in attribute.categories)
+        numbers = tuple(float(category) for category in attribute.categories)
     except ValueError:
         numbers = ranks
     steps = np.diff(numbers)
@@ -504,14 +458,10 @@ def group_maps(
     mean: FloatArray | None = None,
     errors: CellErrors | None = None,
 ) -> list[GroupMap]:
-    """Return what a protection does to a two-way marginal of each group.
+    """Return what a protection does to the two-way marginal of x and y in every group.
 
     Parameters
     ----------
-    protection, table
-        What protects what.
-    x, y : str
-        The attributes of the marginal.
     groups : mapping
         By name, the categories that make a group, such as ``{"men": {"sex": "M"}}``.
     mean : array, optional
@@ -520,8 +470,7 @@ def group_maps(
         The errors of the protection on the table, if they are known already.
     """
     errors = errors or require_protection(protection).errors(table)
-    if not isinstance(groups, Mapping):
-        raise InvalidInput(f"Expected groups by name, got {_validate.shown(groups)}.")
+    _validate.mapping("groups", groups, "from names to groups")
     truth = as_array(table.flat)
     mean = truth + errors.bias if mean is None else cell_values(table, mean)
     first, second = (
@@ -546,50 +495,3 @@ def group_maps(
             )
         )
     return maps
-
-
-def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[str, dict[str, str]]:
-    """Return the categories of an attribute with the most records, as groups by name.
-
-    Examples
-    --------
-    >>> from omit.disclosure.tabulation import tabulate
-    >>> list(largest_groups(tabulate("adult", ["race", "sex"]), "race"))
-    ['race = White', 'race = Black']
-    """
-    require_table(table)
-    count = _validate.positive_integer("count", count)
-    (position,) = chosen(table.attributes, [attribute], "group")
-    sizes = table.marginal([attribute])
-    order = np.argsort(-sizes, kind="stable")[:count]
-    names = [table.attributes[position].categories[each] for each in order if sizes[each] > 0]
-    return {f"{attribute} = {name}": {attribute: name} for name in names}
-
-
-def parse_groups(texts: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return groups from texts such as ``race=White,sex=Male``.
-
-    Raises
-    ------
-    InvalidInput
-        If a text does not have that form, or a group is given twice.
-
-    Examples
-    --------
-    >>> parse_groups(["race=White,sex=Male"])
-    {'race = White, sex = Male': {'race': 'White', 'sex': 'Male'}}
-    """
-    groups: dict[str, dict[str, str]] = {}
-    for text in _validate.texts("groups", texts):
-        # A category may have commas, as bins have: a comma parts if a name and = follow.
-        pairs = [part.partition("=") for part in re.split(r",(?=[^,=]*=)", text)]
-        where = {name.strip(): category.strip() for name, _, category in pairs}
-        if not all(name and category for name, category in where.items()):
-            raise InvalidInput(f"Expected a group {text!r} in the form attribute=category.")
-        if len(where) < len(pairs):
-            raise InvalidInput(f"Expected every attribute once in the group {text!r}.")
-        name = ", ".join(f"{each} = {category}" for each, category in where.items())
-        if name in groups:
-            raise InvalidInput(f"The group {text!r} is given twice.")
-        groups[name] = where
-    return groups

@@ -237,12 +237,13 @@ class PublishedBound:
 
     def exact(self, errors: CellErrors) -> float:
         """Return the exact number that the theorem bounds."""
-        bias = errors.bias
-        if self.measure == "sum of biases":
-            return float(np.abs(bias).sum())
-        if self.measure == "fairness":
-            return float(bias.max() - bias.min())
-        return float(bias.min() if self.measure == "smallest bias" else bias.max())
+        smallest, largest = float(errors.bias.min()), float(errors.bias.max())
+        return {
+            "sum of biases": float(np.abs(errors.bias).sum()),
+            "fairness": largest - smallest,
+            "smallest bias": smallest,
+            "largest bias": largest,
+        }[self.measure]
 
 
 class Protection(ABC):

@@ -20,7 +20,7 @@ from omit.disclosure.protection import (
     PublishedBound,
     require_runs,
 )
-from omit.disclosure.table import CountTable, Universe, require_table
+from omit.disclosure.table import CountTable, Universe, largest_groups, require_table, two_way
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
@@ -153,17 +153,15 @@ class Question:
     @cached_property
     def groups(self) -> Mapping[str, dict[str, str]]:
         """The groups whose two-way marginals are compared, by name."""
-        if self.within is not None and not isinstance(self.within, Mapping):
-            raise InvalidInput(f"Expected groups by name, got {_validate.shown(self.within)}.")
+        if self.within is not None:
+            _validate.mapping("within", self.within, "from names to groups")
+        if self.pair is None and self.within:
+            raise InvalidInput("Expected two attributes for the two-way marginal of these groups.")
         if self.pair is None:
-            if self.within:
-                raise InvalidInput(
-                    "Expected two attributes for the two-way marginal of these groups."
-                )
             return {}
-        groups = self.within or measures.largest_groups(self.table, self.compared)
+        groups = self.within or largest_groups(self.table, self.compared)
         for where in groups.values():  # refuses a group that does not exist
-            measures.two_way(self.table, self.table.flat, *self.pair, where)
+            two_way(self.table, self.table.flat, *self.pair, where)
         return groups
 
     def _named(

@@ -7,7 +7,7 @@ much about the records as a full one, so the table has to hold all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -364,3 +364,57 @@ def cell_values(table: CountTable, values: ArrayLike) -> FloatArray:
             f"Expected a finite number for each of the {table.cells:,} cells, got {row.size:,}."
         )
     return row
+
+
+def two_way(
+    table: CountTable, counts: ArrayLike, rows: str, columns: str, where: Mapping[str, str]
+) -> FloatArray:
+    """Return a two-way marginal of released counts within a group, such as white men.
+
+    Examples
+    --------
+    >>> from omit.disclosure.tabulation import tabulate
+    >>> table = tabulate("adult", ["sex", "race", "income"])
+    >>> two_way(table, table.flat, "sex", "income", {"race": "Black"})
+    array([[1465.,   90.],
+           [1272.,  297.]])
+    """
+    require_table(table)
+    _validate.mapping("a group", where, "from attributes to categories")
+    positions = chosen(table.attributes, [rows, columns, *where], "attribute")
+    cube = cell_values(table, counts).reshape(table.shape)
+    original = table.counts
+    for position, category in zip(positions[2:], where.values(), strict=True):
+        index = [table.attributes[position].position(category)]
+        cube, original = cube.take(index, axis=position), original.take(index, axis=position)
+    if original.sum() == 0:
+        raise InvalidInput(f"The group {group_name(where)} is empty: it has no records.")
+    dropped = tuple(
+        position for position in range(len(table.shape)) if position not in positions[:2]
+    )
+    summed = cube.sum(axis=dropped)
+    return as_array(summed if positions[0] < positions[1] else summed.T)
+
+
+def largest_groups(table: CountTable, attribute: str, count: int = 2) -> dict[str, dict[str, str]]:
+    """Return the categories of an attribute with the most records, as groups by name.
+
+    Examples
+    --------
+    >>> from omit.disclosure.tabulation import tabulate
+    >>> list(largest_groups(tabulate("adult", ["race", "sex"]), "race"))
+    ['race = White', 'race = Black']
+    """
+    require_table(table)
+    count = _validate.positive_integer("count", count)
+    (position,) = chosen(table.attributes, [attribute], "group")
+    sizes = table.marginal([attribute])
+    order = np.argsort(-sizes, kind="stable")[:count]
+    categories = table.attributes[position].categories
+    names = [categories[index] for index in order if sizes[index] > 0]
+    return {f"{attribute} = {name}": {attribute: name} for name in names}
+
+
+def group_name(where: Mapping[str, str]) -> str:
+    """Return what a group is called, such as ``race = White, sex = Male``."""
+    return ", ".join(f"{name} = {category}" for name, category in where.items())

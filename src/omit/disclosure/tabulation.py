@@ -20,7 +20,7 @@ from omit.data.datasets import Dataset
 from omit.data.sources import open_table, registered
 from omit.data.tables import Table, no_number_sql, position_of
 from omit.data.values import NUMBER, AnyArray
-from omit.disclosure.table import Attribute, CountTable, require_holdable
+from omit.disclosure.table import Attribute, CountTable, group_name, require_holdable
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -213,6 +213,35 @@ def parse_domains(lines: Sequence[str]) -> dict[str, Sequence[str] | str]:
             raise InvalidInput(f"Expected one domain for the column {name!r}, got two.")
         domains[name] = domain
     return domains
+
+
+def parse_groups(texts: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return groups from texts such as ``race=White,sex=Male``.
+
+    Raises
+    ------
+    InvalidInput
+        If a text does not have that form, or a group is given twice.
+
+    Examples
+    --------
+    >>> parse_groups(["race=White,sex=Male"])
+    {'race = White, sex = Male': {'race': 'White', 'sex': 'Male'}}
+    """
+    groups: dict[str, dict[str, str]] = {}
+    for text in _validate.texts("groups", texts):
+        # A category may have commas, as bins have: a comma parts if a name and = follow.
+        pairs = [part.partition("=") for part in re.split(r",(?=[^,=]*=)", text)]
+        where = {name.strip(): category.strip() for name, _, category in pairs}
+        if not all(name and category for name, category in where.items()):
+            raise InvalidInput(f"Expected a group {text!r} in the form attribute=category.")
+        if len(where) < len(pairs):
+            raise InvalidInput(f"Expected every attribute once in the group {text!r}.")
+        name = group_name(where)
+        if name in groups:
+            raise InvalidInput(f"The group {text!r} is given twice.")
+        groups[name] = where
+    return groups
 
 
 def tabulate(
