@@ -6,7 +6,7 @@ import omit
 from omit.accuracy.expected import Question
 from omit.accuracy.figures import gain_figure, rate_figure
 from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, CurvesQuestion, error_grid, sampled_at
-from omit.papers.omitting_records.privacy_figure import privacy_figure
+from omit.papers.omitting_records.figures import privacy_figure
 
 project = "omit"
 author = "The authors of omit"

@@ -192,6 +192,18 @@ def show_records(number: int) -> str:
     return f"{number:,} record{'' if number == 1 else 's'}"
 
 
+def show_duration(seconds: float) -> str:
+    """Return how long something took.
+
+    Examples
+    --------
+    >>> show_duration(3.21), show_duration(200.4)
+    ('3.2 s', '3 min 20 s')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+
+
 def show_estimate(seconds: float) -> str:
     """Return how long something may take, as exactly as an estimate deserves.
 

@@ -15,34 +15,10 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.mechanisms.sensitivity import published_laplace
 from omit.papers import Reproduction, reproduce
-from omit.papers.accuracy_gains.cells import (
-    ACCEPTED_RATIOS,
-    BIMODAL,
-    BOUNDS_VARIANTS,
-    DELTA,
-    LINE_EPSILONS,
-    LOGNORMAL,
-    PUBLISHED_RATIOS,
-    Line,
-    error_grid_of,
-    overdrawn_from,
-    sampled_medians,
-    sensitivity_of,
-    share_of_delta,
-)
-from omit.papers.accuracy_gains.claims import (
-    TIGHT,
-    all_gain,
-    every_sample_gains,
-    exactly_up_to,
-    gaining,
-    no_gains,
-    noise_formula,
-    none_gains,
-    show_gains,
-    surely_narrower,
-    variance_decides,
-)
+from omit.papers import accuracy_gains as claims
+from omit.papers.accuracy_gains import cells
+from omit.papers.accuracy_gains.cells import BIMODAL, DELTA, LOGNORMAL, Line
+from tests.papers.judging import finding, standing
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +29,7 @@ def results() -> Reproduction:
 
 
 def _map(results: Reproduction, line: Line) -> ErrorGrid:
-    return results.computed.once(error_grid_of, line)
+    return cells.error_grid_of(results.computed, line)
 
 
 def _standings(results: Reproduction, name: str) -> list[str]:
@@ -62,27 +38,27 @@ def _standings(results: Reproduction, name: str) -> list[str]:
 
 def test_delta_is_the_papers() -> None:
     assert pytest.approx(4.9995e-5, rel=1e-6) == DELTA
-    assert set(PUBLISHED_RATIOS) == set(ACCEPTED_RATIOS)
+    assert set(cells.PUBLISHED_RATIOS) == set(cells.ACCEPTED_RATIOS)
 
 
 def test_the_ratios_of_sensitivities_are_those_of_figure_6() -> None:
     found = reproduce("accuracy-gains", figures=[6], runs=500, where="process")
-    ratios = sampled_medians(found.computed, "lognormal").ratios
-    for key, (low, high) in ACCEPTED_RATIOS.items():
+    ratios = cells.sampled(found.computed, "lognormal", "ratio")
+    for key, (low, high) in cells.ACCEPTED_RATIOS.items():
         assert low <= np.median(ratios[key]) <= high
 
 
 def test_gains_and_losses_are_those_of_figures_8_and_13(results: Reproduction) -> None:
-    every, none = gaining(_map(results, LOGNORMAL))
+    every, none = claims.gaining(_map(results, LOGNORMAL))
     assert (every, none) == ([0.01, 0.1], [1.0, 3.0, 5.0])
-    every, none = gaining(_map(results, BIMODAL))
+    every, none = claims.gaining(_map(results, BIMODAL))
     assert (every, none) == ([0.01, 0.1, 0.5, 1.0, 3.0], [5.0])
 
 
 def test_bounds_decide_the_noise_but_not_the_signs(results: Reproduction) -> None:
-    sensitivities = [sensitivity_of(line, 0.01) for line in BOUNDS_VARIANTS.values()]
+    sensitivities = [cells.sensitivity_of(line, 0.01) for line in cells.BOUNDS_VARIANTS.values()]
     assert [round(each) for each in sensitivities] == [92, 175, 931, 9435]
-    maps = [_map(results, line) for line in BOUNDS_VARIANTS.values()]
+    maps = [_map(results, line) for line in cells.BOUNDS_VARIANTS.values()]
     levels = [found.baseline[0] for found in maps]
     assert levels == sorted(levels)
     assert all((found.gains > 0)[:2].all() for found in maps)
@@ -100,18 +76,18 @@ def test_what_fails_is_figure_5_and_what_holds_in_part_is_half(results: Reproduc
 
 def test_a_gain_beyond_the_stated_variance_would_refute_table_1(results: Reproduction) -> None:
     found = _map(results, Line("beta", "global"))
-    assert variance_decides(found).standing == "holds"
+    assert standing(claims.variance_decides, found) == "holds"
     width = np.full_like(found.errors, 1e9)
     gains = replace(found, errors=width, high=found.baseline[:, None] / 2 + 0 * width)
-    assert variance_decides(gains).standing == "fails"
+    assert standing(claims.variance_decides, gains) == "fails"
 
 
 def test_a_narrower_distribution_is_told_from_an_equal_one() -> None:
     """By two standard errors, equal ones are told apart in one direction in 1 of 40 cases."""
     rng = np.random.default_rng(0)
     draws = rng.laplace(size=(400, 2, 1000))
-    equal = sum(surely_narrower(first, second) for first, second in draws)
-    narrower = sum(surely_narrower(0.7 * first, second) for first, second in draws)
+    equal = sum(claims.surely_narrower(first, second) for first, second in draws)
+    narrower = sum(claims.surely_narrower(0.7 * first, second) for first, second in draws)
     assert equal <= 20
     assert narrower == 400
 
@@ -121,44 +97,39 @@ def test_the_published_noise_is_overdrawn_from_where_its_discount_is_no_longer_u
     delta: float,
 ) -> None:
     """The mechanism takes the stated beta as long as the largest valid one is not below it."""
-    limit = overdrawn_from(delta)
+    limit = cells.overdrawn_from(delta)
     assert limit is not None
     for factor, valid in ((0.5, True), (0.999, True), (1.001, False), (2.0, False)):
         epsilon = factor * limit
         stated = epsilon / (2 * math.log(2 / delta))
         used = published_laplace(Guarantee(epsilon, delta, "replace")).beta
         assert (used == stated) is valid
-        assert (share_of_delta(epsilon, delta) <= 1) is valid
-    assert overdrawn_from(delta, largest=0.9 * limit) is None
+        assert (cells.share_of_delta(epsilon, delta) <= 1) is valid
+    assert cells.overdrawn_from(delta, largest=0.9 * limit) is None
 
 
 def test_the_noise_formula_holds_where_it_is_used_and_not_beyond(
     results: Reproduction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = noise_formula(results.computed)
-    assert found is not None
+    found = finding(claims.noise_formula, results.computed)
     assert found.standing == "holds in part"
     assert "It is private for the epsilons in use" in found.evidence
     assert "0.6 % of the stated one at epsilon = 1" in found.evidence
     assert "57 % at most" in found.evidence
     assert "From epsilon = 12.9 on (delta = 5e-05)" in found.evidence
-    from omit.papers.accuracy_gains import cells as module
-
-    for delta, standing in (
+    for delta, expected in (
         (lambda epsilon, *_: 0.0, "holds"),
         (lambda epsilon, *_: epsilon, "fails"),
     ):
-        monkeypatch.setattr(module, "smooth_laplace_delta", delta)
-        other = noise_formula(results.computed)
-        assert other is not None
-        assert other.standing == standing
+        monkeypatch.setattr(cells, "smooth_laplace_delta", delta)
+        assert standing(claims.noise_formula, results.computed) == expected
 
 
 def test_the_tight_noise_is_never_larger(results: Reproduction) -> None:
-    for tight in TIGHT:
+    for tight in cells.TIGHT:
         published = _map(results, LOGNORMAL if tight.data == "lognormal" else BIMODAL)
         assert (_map(results, tight).baseline <= published.baseline).all()
-    assert len(LINE_EPSILONS) == len(_map(results, BIMODAL).baseline)
+    assert len(cells.LINE_EPSILONS) == len(_map(results, BIMODAL).baseline)
 
 
 def test_the_page_has_thirteen_figures_and_the_table(results: Reproduction, tmp_path: Path) -> None:
@@ -211,17 +182,17 @@ def test_verdicts_follow_the_signs_and_cells_that_are_not_sure_refute_nothing(
         return replace(found, low=low, high=high)
 
     late = [0.5, 1.0, 3.0, 5.0]
-    assert no_gains(with_signs(1, 1, -1, 0, -1, 0), late) == "holds"
-    assert no_gains(with_signs(1, 1, 1, -1, -1, -1), late) == "holds in part"
-    assert no_gains(with_signs(1, 1, 1, 1, 1, 1), late) == "fails"
-    assert all_gain(with_signs(1, 0, -1, -1, -1, -1), [0.01, 0.1]) == "holds"
-    assert all_gain(with_signs(1, -1, -1, -1, -1, -1), [0.01, 0.1]) == "holds in part"
-    assert exactly_up_to(with_signs(1, 1, -1, -1, -1, -1), 0.1) == "holds"
-    assert exactly_up_to(with_signs(-1, -1, -1, -1, -1, -1), 0.1) == "fails"
-    assert show_gains(with_signs(1, 1, 0, -1, -1, -1)) == (
+    assert claims.no_gains(with_signs(1, 1, -1, 0, -1, 0), late) == "holds"
+    assert claims.no_gains(with_signs(1, 1, 1, -1, -1, -1), late) == "holds in part"
+    assert claims.no_gains(with_signs(1, 1, 1, 1, 1, 1), late) == "fails"
+    assert claims.all_gain(with_signs(1, 0, -1, -1, -1, -1), [0.01, 0.1]) == "holds"
+    assert claims.all_gain(with_signs(1, -1, -1, -1, -1, -1), [0.01, 0.1]) == "holds in part"
+    assert claims.exactly_up_to(with_signs(1, 1, -1, -1, -1, -1), 0.1) == "holds"
+    assert claims.exactly_up_to(with_signs(-1, -1, -1, -1, -1, -1), 0.1) == "fails"
+    assert claims.show_gains(with_signs(1, 1, 0, -1, -1, -1)) == (
         "Sure gains at every rate for epsilon = 0.01, 0.1; at none for epsilon = 0.5, 1, 3, 5 "
         f"({len(found.sizes)} of {found.gains.size} cells are not sure)."
     )
     everywhere = with_signs(*[1] * 6)
-    assert every_sample_gains(everywhere).standing == "holds"
-    assert none_gains(everywhere).standing == "fails"
+    assert standing(claims.every_sample_gains, everywhere) == "holds"
+    assert standing(claims.none_gains, everywhere) == "fails"

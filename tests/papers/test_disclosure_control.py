@@ -11,22 +11,10 @@ import pytest
 
 from omit.disclosure.measures import Axis, GroupMap
 from omit.papers import Reproduction, reproduce
+from omit.papers import disclosure_control as claims
 from omit.papers import paper as paper_of
 from omit.papers.disclosure_control import cells as paper
-from omit.papers.disclosure_control.claims import (
-    distance_from_printed,
-    errors_like_the_originals,
-    fairness_like_the_originals,
-    gaussian_deltas,
-    histograms_classify_better,
-    laplace_against_suppression,
-    laplace_is_fairest,
-    laplace_row,
-    nearest_variants,
-    swapping_burdens_black_men,
-    swapping_discloses_more,
-    swapping_row,
-)
+from tests.papers.judging import finding, standing
 
 pytestmark = pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
 
@@ -50,12 +38,12 @@ def test_a_fixed_donor_with_everything_swapped_comes_nearest_to_the_printed_swap
     results: Reproduction,
 ) -> None:
     variants = paper.swapping_variants(results.computed)
-    off = distance_from_printed(variants)
+    off = claims.distance_from_printed(variants)
     fixed = (variants["swapped"] == "all five") & variants["which"].str.startswith("first")
     assert off.iloc[-1] < 0.005, "one donor in the cell that fits best"
     assert off[fixed].between(0.03, 0.04).all(), "the first record is the donor of all"
     assert off.iloc[:-1][~fixed].min() > 0.5
-    said = nearest_variants(variants)
+    said = claims.nearest_variants(variants)
     assert "Of 12 ways" in said
     assert "swapped all five" in said
     assert f"{off[fixed].min():.1%} off" in said
@@ -65,7 +53,8 @@ def test_figure_two_has_a_verdict_on_fairness_and_says_what_is_left_out(
     results: Reproduction,
 ) -> None:
     found = paper.figure_2(results.computed)
-    errors, fairness = errors_like_the_originals(found), fairness_like_the_originals(found)
+    errors = finding(claims.errors_like_the_originals, found)
+    fairness = finding(claims.fairness_like_the_originals, found)
     assert (errors.standing, fairness.standing) == ("holds in part", "holds in part")
     assert "suppression 0.79 to 1.00, swapping 38.25 to 42.10" in fairness.evidence
     assert "suppression at 2" in errors.evidence
@@ -73,13 +62,13 @@ def test_figure_two_has_a_verdict_on_fairness_and_says_what_is_left_out(
     for factor in (0.01, 100.0):
         far = found.assign(**{"absolute error": found["absolute error"].where(original, factor)})
         far["absolute error"] *= np.where(original, 1, found["parameter"] * 1e3 * (factor > 1))
-        assert errors_like_the_originals(far).standing == "fails"
+        assert standing(claims.errors_like_the_originals, far) == "fails"
 
 
 def _table_1_standings(found: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
-    judges = (laplace_row, gaussian_deltas, laplace_against_suppression)
-    standings = [judge(found).standing for judge in judges]
-    return [*standings, swapping_row(found, variants).standing]
+    one_table = (claims.laplace_row, claims.gaussian_deltas, claims.laplace_against_suppression)
+    standings = [standing(claim, found) for claim in one_table]
+    return [*standings, standing(claims.swapping_row, (found, variants))]
 
 
 def test_estimates_from_runs_agree_with_exact_numbers_where_they_should(
@@ -94,7 +83,9 @@ def test_estimates_from_runs_agree_with_exact_numbers_where_they_should(
     assert (laplace["α, runs"] > 1.5 * laplace["α exact"]).all()
     standings = _table_1_standings(found, variants)
     assert standings == ["holds in part", "fails", "holds in part", "fails"]
-    assert "200" not in laplace_row(found).evidence, "the number of runs is an option"
+    assert "200" not in finding(claims.laplace_row, found).evidence, (
+        "the number of runs is an option"
+    )
     right = found.assign(**{"δ exact": found["δ printed"]})
     for measure in ("bias", "α"):
         right[f"{measure} exact"] = right[f"{measure} printed"]
@@ -102,12 +93,12 @@ def test_estimates_from_runs_agree_with_exact_numbers_where_they_should(
 
 
 def test_theorems_stand_as_the_errata_say(results: Reproduction) -> None:
-    standing = {
+    standings = {
         each.claim.where: each.finding.standing
         for each in results.verdicts
         if each.claim.exhibits == ("theorems",)
     }
-    assert standing == {
+    assert standings == {
         "Lemma 1": "holds",
         "Theorem 1": "holds in part",
         "Theorem 2": "fails",
@@ -143,12 +134,12 @@ def test_figure_three_stands_by_the_errors_of_both_groups(
         for name, pair in zip(names, errors, strict=True)
         for group, error in zip(("white men", "black men"), pair, strict=True)
     ]
-    found = (swapping_burdens_black_men(maps).standing, laplace_is_fairest(maps).standing)
-    assert found == (larger, smallest)
+    assert standing(claims.swapping_burdens_black_men, maps) == larger
+    assert standing(claims.laplace_is_fairest, maps) == smallest
 
 
 @pytest.mark.parametrize(
-    ("noisy", "control", "standing"),
+    ("noisy", "control", "expected"),
     [
         ((80, 81), (75, 70, 78, 60), "holds"),
         ((80, 77), (75, 70, 78, 60), "fails"),
@@ -157,7 +148,7 @@ def test_figure_three_stands_by_the_errors_of_both_groups(
     ],
 )
 def test_figure_four_stands_if_both_histograms_are_ahead_of_all_others(
-    noisy: tuple[float, ...], control: tuple[float, ...], standing: str
+    noisy: tuple[float, ...], control: tuple[float, ...], expected: str
 ) -> None:
     both = ("Laplace", "discrete Gaussian")
     names = (*both, "randomised suppression", "randomised swapping", "suppression", "swapping")
@@ -170,29 +161,30 @@ def test_figure_four_stands_if_both_histograms_are_ahead_of_all_others(
             for name, value in zip(names, (*noisy, *control), strict=True)
         ]
     )
-    said = histograms_classify_better(found)
-    assert said.standing == standing
+    said = finding(claims.histograms_classify_better, found)
+    assert said.standing == expected
     assert "the task tells the mechanisms apart" in said.evidence
-    unsure = histograms_classify_better(found.assign(**{"standard error": 40.0}))
+    wide = found.assign(**{"standard error": 40.0})
+    unsure = finding(claims.histograms_classify_better, wide)
     assert "does not tell the mechanisms apart" in unsure.evidence
 
 
 def test_figure_five_stands_by_all_its_parts() -> None:
     rows = [
         {"data": "x", "epsilon": epsilon, "mechanism": name, "matches": matches}
-        for place, epsilon in enumerate(paper.EPSILONS)
+        for index, epsilon in enumerate(paper.EPSILONS)
         for name, matches in (
-            ("Laplace", 1.0 + place),
-            ("discrete Gaussian", 1.0 + place),
+            ("Laplace", 1.0 + index),
+            ("discrete Gaussian", 1.0 + index),
             ("randomised swapping", 9.0),
         )
     ]
     found = pd.DataFrame(rows)
-    assert swapping_discloses_more(found).standing == "holds"
+    assert standing(claims.swapping_discloses_more, found) == "holds"
     swapped = found["mechanism"] == "randomised swapping"
     steep = found.assign(matches=found["matches"].where(~swapped, 9 * found["epsilon"]))
-    assert swapping_discloses_more(steep).standing == "holds in part", (
+    assert standing(claims.swapping_discloses_more, steep) == "holds in part", (
         "swapping must not depend on ε"
     )
     reverse = found.assign(matches=-found["matches"] - 30 * (swapped & (found["epsilon"] > 1)))
-    assert swapping_discloses_more(reverse).standing == "fails"
+    assert standing(claims.swapping_discloses_more, reverse) == "fails"

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omit import FixedSizeSampling, Guarantee, InvalidInput
+from omit.omissions.sampling import sampling_base_epsilon
 from omit.papers.accuracy_gains.cells import (
     largest_useful_variance,
     mean_noise_excess,
     mean_noise_ratio_as_published,
     noise_saving,
     rate_of_saving,
-    sample_epsilon,
 )
 
 EPSILONS = st.floats(-12, 2).map(lambda exponent: 10.0**exponent)
@@ -35,7 +35,7 @@ def test_both_curves_keep_all_digits(epsilon: float, rate: float) -> None:
         excess = float(1 - r)
         saving = float(q)
     assert float(noise_saving(epsilon, rate)) == pytest.approx(saving, rel=1e-12, abs=0)
-    # Where the rate is 1 but for rounding, 1 - rate itself has only so many digits: none are lost.
+    # Where the rate is 1 but for rounding, 1 - rate itself has few digits: none of them are lost.
     assert float(mean_noise_excess(epsilon, rate)) == pytest.approx(excess, rel=1e-11, abs=0)
 
 
@@ -45,9 +45,13 @@ def test_the_laplace_noise_of_a_samples_mean_is_always_larger(epsilon: float, ra
 
 
 def test_the_papers_scalars() -> None:
-    assert float(sample_epsilon(1.0, 0.01)) == pytest.approx(5.15229793824, abs=5e-12)
-    assert float(sample_epsilon(0.1, 101 / 10_001)) == pytest.approx(2.43484097717, abs=5e-12)
-    assert float(sample_epsilon(1.0, 101 / 10_001)) == pytest.approx(5.14250487735, abs=5e-12)
+    assert float(sampling_base_epsilon(1.0, 0.01)) == pytest.approx(5.15229793824, abs=5e-12)
+    assert float(sampling_base_epsilon(0.1, 101 / 10_001)) == pytest.approx(
+        2.43484097717, abs=5e-12
+    )
+    assert float(sampling_base_epsilon(1.0, 101 / 10_001)) == pytest.approx(
+        5.14250487735, abs=5e-12
+    )
     base = FixedSizeSampling(size=101, population=10_001).calibrate(Guarantee(1.0, 0.0, "replace"))
     assert isinstance(base, Guarantee)
     assert base.epsilon == pytest.approx(5.14250487735, abs=5e-12)
@@ -76,7 +80,7 @@ def test_figure_5_is_rounding() -> None:
 def test_a_sampling_variance_beyond_the_saving_cannot_be_made_up_for() -> None:
     epsilon, rate, sensitivity = 0.7, 0.2, 3.0
     limit = largest_useful_variance(sensitivity, epsilon, rate)
-    base = float(sample_epsilon(epsilon, rate))
+    base = float(sampling_base_epsilon(epsilon, rate))
     all_records = 2 * (sensitivity / epsilon) ** 2
     assert limit + 2 * (sensitivity / base) ** 2 == pytest.approx(all_records)
 

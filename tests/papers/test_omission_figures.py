@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from omit.papers.omitting_records.cells import EPSILONS, FIGURES, PROBABILITIES, Subject
-from omit.papers.omitting_records.claims import judged, survival
-from omit.papers.omitting_records.figures import EXHIBITS, _side_by_side, paper_figure
-
-AGE_MODE = Subject("adult", "age", "mode, Laplace")
+from omit.papers.omitting_records import figures
+from omit.papers.omitting_records.cells import AGE_MODE, EPSILONS, FIGURES, PROBABILITIES, judged
+from tests.papers.judging import Judged
 
 
 def errors_of_mode(errors: dict[tuple[float, float], float], plain: float) -> pd.DataFrame:
@@ -26,11 +24,11 @@ def errors_of_mode(errors: dict[tuple[float, float], float], plain: float) -> pd
         lines.append(line | {"epsilon": epsilon, "kind": "none"} | interval(plain))
         for (m, M), error in errors.items():
             for bound in ("mixture", "published"):
-                place = {"epsilon": epsilon, "kind": "outlier-score", "m": m, "M": M}
-                lines.append(line | place | {"bound": bound} | interval(error))
+                cell = {"epsilon": epsilon, "kind": "outlier-score", "m": m, "M": M}
+                lines.append(line | cell | {"bound": bound} | interval(error))
         for rate in (0.25, 0.75):
-            place = {"epsilon": epsilon, "kind": "poisson", "rate": rate}
-            lines.append(line | place | interval(plain))
+            cell = {"epsilon": epsilon, "kind": "poisson", "rate": rate}
+            lines.append(line | cell | interval(plain))
     return pd.DataFrame(lines)
 
 
@@ -44,7 +42,7 @@ def suppression(errors: dict[tuple[float, float], float], plain: float) -> Drawi
         for each in FIGURES.values()
         if each.kind == "suppression" and each.noise_reduction and each.subjects == (AGE_MODE,)
     )
-    return paper_figure(figure, judged(errors_of_mode(errors, plain)))
+    return figures.suppression_figure(figure, judged(errors_of_mode(errors, plain)))
 
 
 def test_an_undecided_gain_has_no_colour_and_a_grey_number() -> None:
@@ -59,8 +57,8 @@ def test_a_decided_gain_is_coloured_by_its_sign_and_size() -> None:
     drawing = suppression({(0.1, 0.2): 0.2, (0.1, 0.3): 0.5, (0.1, 0.4): 0.05}, plain=0.1)
     axes = drawing.axes[0]
     shown: np.ma.MaskedArray[Any, Any] = np.ma.asarray(axes.images[0].get_array())
-    place = {probability: i for i, probability in enumerate(PROBABILITIES)}
-    drawn = [shown[place[M], place[0.1]] for M in (0.2, 0.3, 0.4)]
+    index = {probability: i for i, probability in enumerate(PROBABILITIES)}
+    drawn = [shown[index[M], index[0.1]] for M in (0.2, 0.3, 0.4)]
     assert drawn[1] == -1.0
     assert -1 < drawn[0] < 0 < drawn[2] < 1
     assert {each.get_color() for each in axes.texts} == {"black"}
@@ -74,7 +72,7 @@ def test_an_error_too_small_to_be_seen_is_written() -> None:
     )
     rows = errors_of_mode({}, plain=3e-9)
     whole = pd.concat([rows.assign(mechanism=each.mechanism) for each in figure.subjects])
-    drawing = paper_figure(figure, judged(whole))
+    drawing = figures.sampling_figure(figure, judged(whole))
     assert all("at most 4e-09" in axes.texts[0].get_text() for axes in drawing.axes), (
         "the upper end of the interval, rounded up"
     )
@@ -82,15 +80,16 @@ def test_an_error_too_small_to_be_seen_is_written() -> None:
 
 def test_the_conclusion_has_one_line_for_both_bounds() -> None:
     table = errors_of_mode({(0.1, 0.2): 0.2, (0.1, 0.3): 0.05}, plain=0.1)
-    numbers = survival(judged(table))
-    shown = _side_by_side(numbers)
+    computed = Judged(judged(table))
+    numbers, shown = figures.survival(computed), figures.side_by_side(computed)
     assert shown["mixture bound"].tolist() == ["4 worse, 4 better"]
     assert shown["survives"].tolist() == ["not in 4 cells"]
+    assert numbers is not None
     assert len(numbers) == 2, "the numbers have a line for each bound"
 
 
 def test_only_a_figure_with_a_line_speaks_of_it() -> None:
-    captions = {each.number: str(each.caption) for each in EXHIBITS}
+    captions = {each.number: str(each.caption) for each in figures.EXHIBITS}
     for figure in FIGURES.values():
         if figure.kind == "suppression":
             assert ("the line" in captions[figure.number]) == figure.noise_reduction

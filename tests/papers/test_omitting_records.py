@@ -11,34 +11,35 @@ import pytest
 from omit import Guarantee, NoisyMode, OutlierScoreSuppression, PoissonSampling, read
 from omit.accuracy.expected import expected_error
 from omit.errors import InvalidInput
-from omit.papers import Claim, Computed, Finding, OwnData, Settings, paper, reproduce
+from omit.papers import Claim, Finding, OwnData, Settings, paper, reproduce
+from omit.papers.omitting_records import CLAIMS
 from omit.papers.omitting_records.cells import (
+    AGE_MEAN,
+    AGE_MODE,
     CLUSTERING_LOSS,
     COLUMN_ERROR,
     EPSILONS,
     FIGURES,
+    LLOYD,
+    MEDIAN,
     PaperFigure,
     Subject,
     figure_cells,
+    judged,
+    of_figure,
 )
-from omit.papers.omitting_records.claims import CLAIMS, judged, judged_cells, of_figure, survival
+from omit.papers.omitting_records.figures import survival
 from omit.study.run import run_study
+from tests.papers.judging import Judged
 
 pytestmark = pytest.mark.slow
 
 PAPER = paper("omitting-records")
 
 
-class _Judged(Computed):
-    """A judged table in place of what a study computed."""
-
-    def __init__(self, table: pd.DataFrame) -> None:
-        self._known = {(judged_cells, ()): table}
-
-
 def verdicts(table: pd.DataFrame) -> list[tuple[Claim, Finding]]:
     """Return every claim that a judged table decides, with its finding."""
-    found = ((claim, claim.judged(_Judged(table))) for claim in CLAIMS)
+    found = ((claim, claim.judged(Judged(table))) for claim in CLAIMS)
     return [(claim, finding) for claim, finding in found if finding is not None]
 
 
@@ -166,14 +167,15 @@ def test_poisson_sampling_keeps_its_rate(small: pd.DataFrame) -> None:
 
 
 def test_a_figure_shows_its_own_rows(small: pd.DataFrame) -> None:
-    figure = PaperFigure(57, "suppression", (Subject("adult", "age", "mode, Laplace"),), False)
+    figure = PaperFigure(57, "suppression", (AGE_MODE,), False)
     shown = of_figure(small, figure)
     assert set(shown["kind"]) == {"none", "outlier-score"}
     assert not shown[shown["kind"] == "outlier-score"]["noise_reduction"].any()
 
 
 def test_survival_counts_every_cell_once(small: pd.DataFrame) -> None:
-    table = survival(small)
+    table = survival(Judged(small))
+    assert table is not None
     counted = table[["worse", "undecided", "better", "unattainable"]].sum(axis=1)
     # Two (m, M) at two epsilons for the mode, at one for k-median.
     assert counted.tolist() == [4, 4, 2, 2]
@@ -198,12 +200,6 @@ def _table(subject: Subject, plain: float, rows: list[dict[str, object]]) -> pd.
             error = {"low": row["error"], "high": row["error"], "bound": None}
             lines.append(line | {"epsilon": epsilon} | error | row)
     return judged(pd.DataFrame(lines))
-
-
-AGE_MODE, AGE_MEAN = (
-    Subject("adult", "age", "mode, Laplace"),
-    Subject("adult", "age", "mean, Laplace"),
-)
 
 
 def _sampled(error: float) -> list[dict[str, object]]:
@@ -268,7 +264,8 @@ def test_the_conclusion_survives_if_nothing_is_better(
         {"kind": "outlier-score", "m": 0.1, "M": M, "bound": "mixture", "error": error}
         for M, error in zip((0.2, 0.3), errors, strict=True)
     ]
-    table = survival(_table(AGE_MODE, 0.1, rows))
+    table = survival(Judged(_table(AGE_MODE, 0.1, rows)))
+    assert table is not None
     assert table["conclusion survives"].tolist() == [survives]
 
 
@@ -403,8 +400,8 @@ def test_what_is_hardly_ever_missed_is_told_by_the_upper_end_of_its_interval() -
 
 def _scored(*errors: float, bound: str = "published") -> list[dict[str, object]]:
     return [
-        {"kind": "outlier-score", "m": 0.1, "M": 0.2 + place / 10, "bound": bound, "error": error}
-        for place, error in enumerate(errors)
+        {"kind": "outlier-score", "m": 0.1, "M": 0.2 + step / 10, "bound": bound, "error": error}
+        for step, error in enumerate(errors)
     ]
 
 
@@ -458,7 +455,7 @@ def test_sampling_that_keeps_as_many_is_compared_with_suppression(
 
 
 def _lloyd(rows: list[dict[str, object]]) -> pd.DataFrame:
-    return _table(Subject("adult", None, "DPLloyd"), 1.0, rows)
+    return _table(LLOYD, 1.0, rows)
 
 
 @pytest.mark.parametrize(
@@ -506,7 +503,7 @@ def test_a_gain_is_what_the_error_falls_by(error: float, standing: str, said: st
 
 def test_the_largest_change_of_k_median_has_no_sign() -> None:
     rows: list[dict[str, object]] = [{"kind": "poisson", "rate": 0.5, "error": 1.25}]
-    table = _table(Subject("kmedian-synthetic", None, "k-median"), 1.0, rows)
+    table = _table(MEDIAN, 1.0, rows)
     (median,) = [each for claim, each in verdicts(table) if "k-median worse" in claim.sentence]
     assert "more than 25.0%" in median.evidence
 
@@ -548,8 +545,7 @@ def test_the_question_can_be_asked_of_other_data(tmp_path: Path, few: None) -> N
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make figures quick: two rates, and two probabilities."""
-    from omit.papers.omitting_records import cells, figures
+    from omit.papers.omitting_records import cells
 
     monkeypatch.setattr(cells, "RATES", (0.3, 0.8))
-    for module in (cells, figures):
-        monkeypatch.setattr(module, "PROBABILITIES", (0.1, 0.3))
+    monkeypatch.setattr(cells, "PROBABILITIES", (0.1, 0.3))

@@ -154,7 +154,8 @@ def test_an_ambiguous_claim_is_judged_under_every_reading(
         return lambda computed: Finding(standing, "So.")
 
     readings = {f"reading {i}": judge(each) for i, each in enumerate(standings)}
-    claim = Claim("Section 1", "It may mean two things.", readings=readings)
+    judged = papers.under_every_reading(readings)
+    claim = Claim("Section 1", "It may mean two things.", (), judged)
     found = claim.judged(_reproduced().computed)
     assert found is not None
     assert found.standing == whole

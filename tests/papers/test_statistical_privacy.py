@@ -11,22 +11,17 @@ from scipy.stats import binom
 
 from omit.errors import InvalidInput
 from omit.papers import Reproduction, reproduce
-from omit.papers.statistical_privacy.cells import (
-    ENUMERATED,
-    TABLE_1,
-    TABLE_2,
-    PrintedTable,
-    compared,
-)
-from omit.papers.statistical_privacy.claims import (
+from omit.papers.statistical_privacy import (
     average_of_blocks,
+    cells,
     more_queries,
     queries_of_dp,
     sigma_and_delta,
 )
 from omit.papers.statistical_privacy.figures import table_frame
+from tests.papers.judging import standing
 
-TABLES = [TABLE_1, TABLE_2]
+TABLES = [cells.TABLE_1, cells.TABLE_2]
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +31,14 @@ def results() -> Reproduction:
 
 @pytest.fixture(scope="module")
 def both(results: Reproduction) -> pd.DataFrame:
-    return compared(results.computed, *TABLES)
+    return cells.both_tables(results.computed)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_sigma_and_delta_of_every_cell_are_the_printed_ones_cut_off(
-    results: Reproduction, table: PrintedTable
+    results: Reproduction, table: cells.PrintedTable
 ) -> None:
-    every = compared(results.computed, table)
+    every = table.compared(results.computed)
     assert len(every) == len(table.rows) * len(table.epsilons)
     for cell in every.itertuples():
         # An independent computation: scipy's binomial, summed.
@@ -79,10 +74,10 @@ def test_verdicts_follow_from_the_cells(results: Reproduction, both: pd.DataFram
     assert standings["Theorems 5.1 to 5.4"] == "holds"
     assert standings["Example 1"] == "fails"
     assert standings["Section 7"] == "not tested"
-    assert more_queries(both.assign(dp_at_theorem=0)).standing == "holds"
+    assert standing(more_queries, both.assign(dp_at_theorem=0)) == "holds"
     some = both["dp_at_theorem"].where(both.index > 0, 0)
-    assert more_queries(both.assign(dp_at_theorem=some)).standing == "holds in part"
-    first = compared(results.computed, TABLE_1)
+    assert standing(more_queries, both.assign(dp_at_theorem=some)) == "holds in part"
+    first = cells.TABLE_1.compared(results.computed)
     assert sigma_and_delta(first).standing == "holds"
     assert sigma_and_delta(first.assign(delta_match="differs")).standing == "holds in part"
     said = queries_of_dp(first).evidence
@@ -93,15 +88,15 @@ def test_verdicts_follow_from_the_cells(results: Reproduction, both: pd.DataFram
 def test_the_theorems_are_refuted_by_a_larger_delta(
     results: Reproduction, both: pd.DataFrame
 ) -> None:
-    cases = results.computed.frame(ENUMERATED)
+    cases = results.computed.frame(cells.ENUMERATED)
     assert len(cases) == 18
-    assert average_of_blocks(both, cases).standing == "holds"
+    assert standing(average_of_blocks, (both, cases)) == "holds"
     larger = cases["bound"].where(cases.index > 0, cases["delta"] - 1e-3)
-    assert average_of_blocks(both, cases.assign(bound=larger)).standing == "holds in part"
+    assert standing(average_of_blocks, (both, cases.assign(bound=larger))) == "holds in part"
 
 
 def test_the_frame_has_a_row_for_every_cell(results: Reproduction) -> None:
-    frame = table_frame(compared(results.computed, TABLE_2))
+    frame = table_frame(cells.TABLE_2.compared(results.computed))
     assert len(frame) == 9
     assert frame["#DP printed"].tolist() == [2, 4, 9, 7, 16, 35, 23, 55, 126]
 

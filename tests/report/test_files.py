@@ -126,7 +126,7 @@ def test_the_same_figure_is_the_same_file_in_every_run(tmp_path: Path, ending: s
         "import sys\n"
         "from pathlib import Path\n"
         "from omit.report.files import save_figure\n"
-        "from omit.papers.omitting_records.privacy_figure import privacy_figure\n"
+        "from omit.papers.omitting_records.figures import privacy_figure\n"
         "save_figure(privacy_figure((0.5,), 40), Path(sys.argv[1]))\n"
     )
     files = [tmp_path / f"{run}.{ending}" for run in range(2)]

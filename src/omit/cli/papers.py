@@ -158,7 +158,7 @@ def privacy(
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
-    from omit.papers.omitting_records.privacy_figure import PRIVACY_EPSILONS, privacy_figure
+    from omit.papers.omitting_records.figures import PRIVACY_EPSILONS, privacy_figure
 
     require_figure(output)
     columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)

@@ -1,7 +1,7 @@
 """What a paper is: exhibits with their cells, and claims with their judges.
 
-A verdict follows from numbers; it is never written down. A package of its own adds a paper by an
-entry point of the group ``omit.papers`` that names a `Paper`.
+A verdict follows from numbers; it is never written down. Another package adds a paper by an entry
+point of the group ``omit.papers`` that names a `Paper`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from omit import _validate
@@ -35,7 +34,7 @@ Kind: TypeAlias = Literal["figure", "table"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a claim was found to be, and the numbers that decide it, in a sentence.
+    """The standing of a claim, and the numbers that decide it, in a sentence.
 
     Examples
     --------
@@ -50,21 +49,15 @@ class Finding:
         _validate.one_of("standing", self.standing, get_args(Standing))
 
 
-def standing(holds: bool) -> Standing:
-    """Return the standing of a claim that holds or does not."""
-    return "holds" if holds else "fails"
-
-
-def agreement(parts: Iterable[bool]) -> Standing:
-    """Return the standing of a claim of several parts: all, some or none of them hold.
+def agreement(*parts: object) -> Standing:
+    """Return the standing of a claim of one or several parts: all, some or none of them are true.
 
     Examples
     --------
-    >>> agreement([True, True]), agreement([True, False]), agreement([False, False])
+    >>> agreement(True), agreement(True, False), agreement(False, False)
     ('holds', 'holds in part', 'fails')
     """
-    parts = list(parts)
-    return "holds in part" if any(parts) and not all(parts) else standing(all(parts))
+    return "holds" if all(parts) else "holds in part" if any(parts) else "fails"
 
 
 @dataclass(frozen=True)
@@ -86,16 +79,32 @@ class OwnData:
         values = read(source, column, bounds=bounds)
         content = repr((values.values.tolist(), values.counts.tolist(), values.bounds))
         path = Path(source)
-        place = str(path.resolve()) if path.is_file() else source
-        return cls(place, values.name, bounds, sha256(content.encode()).hexdigest())
+        source = str(path.resolve()) if path.is_file() else source
+        return cls(source, values.name, bounds, sha256(content.encode()).hexdigest())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What cells share that are computed from this column; `read_column` reads it."""
+        lower, upper = self.bounds or (None, None)
+        return {
+            "data": self.source,
+            "column": self.column,
+            "lower": lower,
+            "upper": upper,
+            "content": self.content,
+        }
 
 
-def read_column(shared: Mapping[str, Any]) -> Column:
-    """Return the column that cells share by name, within declared bounds if there are any."""
+def read_column(shared: Mapping[str, Any], rng: object = None) -> Column:
+    """Return the column that cells share, within declared bounds if there are any.
+
+    It is the preparation of a `Computation`; nothing of it is random.
+    """
     from omit.data.reading import read
 
-    bounds = None if shared["upper"] is None else (shared["lower"], shared["upper"])
-    return read(shared["data"], shared["column"], bounds=bounds)
+    upper = shared.get("upper")
+    bounds = None if upper is None else (shared["lower"], upper)
+    return read(shared["data"], shared.get("column"), bounds=bounds)
 
 
 @dataclass(frozen=True)
@@ -133,12 +142,11 @@ class Computed:
         """Return a line for every row of the cells of computations: parameters and results."""
         import pandas as pd
 
-        wanted = {(each.name, each.version) for each in computations}
         return pd.DataFrame(
             [
                 {**cell.parameters, **row}
                 for cell in self._cells
-                if (cell.computation.name, cell.computation.version) in wanted
+                if cell.computation in computations
                 for row in self.results.rows(cell)
             ]
         )
@@ -152,7 +160,7 @@ class Computed:
         return known
 
 
-Judge: TypeAlias = Callable[[Computed], Finding | None]
+Judge: TypeAlias = Callable[[Any], Finding | None]
 
 
 @dataclass(frozen=True)
@@ -168,35 +176,57 @@ class Claim:
     exhibits : tuple of str
         The names of the exhibits it is about: it is judged if one of them is reproduced. Without
         any it is about the whole paper.
-    judge : callable, optional
-        Returns the finding, or None if what was computed says nothing about the claim.
-    readings : mapping of str to callable
-        The judges of an ambiguous sentence, by what it may mean. It holds if it does under every
-        reading.
+    judge : callable
+        Returns the finding from the numbers, or None if they say nothing about the claim.
+    numbers : callable, optional
+        Returns what the judge is given of what was computed, or None if it is not there; by
+        default the judge is given everything.
     """
 
     where: str
     sentence: str
-    exhibits: tuple[str, ...] = ()
-    judge: Judge | None = None
-    readings: Mapping[str, Judge] = field(default_factory=dict)
+    exhibits: tuple[str, ...]
+    judge: Judge
+    numbers: Callable[[Computed], Any] | None = None
 
     def judged(self, computed: Computed) -> Finding | None:
-        """Return the finding, of all readings if there are several."""
-        if self.judge is not None:
-            return self.judge(computed)
-        read = {name: judge(computed) for name, judge in self.readings.items()}
+        """Return the finding, or None if what was computed says nothing about the claim."""
+        numbers = computed if self.numbers is None else self.numbers(computed)
+        return None if numbers is None else self.judge(numbers)
+
+
+def claim(
+    where: str, sentence: str, *exhibits: str, of: Callable[[Computed], Any] | None = None
+) -> Callable[[Judge], Claim]:
+    """Return a decorator that makes a claim of its judge; `of` are the claim's `numbers`.
+
+    Examples
+    --------
+    >>> @claim("Section 1", "Two and two are 4.", "table-1")
+    ... def sums(computed):
+    ...     return Finding(agreement(2 + 2 == 4), f"They are {2 + 2}.")
+    >>> sums.judge(None)
+    Finding(standing='holds', evidence='They are 4.')
+    """
+    return lambda judge: Claim(where, sentence, exhibits, judge, of)
+
+
+def under_every_reading(readings: Mapping[str, Judge]) -> Judge:
+    """Return the judge of an ambiguous sentence, from those of what it may mean, by name.
+
+    The sentence holds if it does under every reading.
+    """
+
+    def judge(numbers: Any) -> Finding | None:
+        read = {name: judge(numbers) for name, judge in readings.items()}
         findings = {name: finding for name, finding in read.items() if finding is not None}
         if not findings:
             return None
         standings = {finding.standing for finding in findings.values()}
-        evidence = " ".join(f"With {name}: {each.evidence}" for name, each in findings.items())
+        evidence = " ".join(f"With {name}: {one.evidence}" for name, one in findings.items())
         return Finding(standings.pop() if len(standings) == 1 else "holds in part", evidence)
 
-
-def untested(reason: str) -> Judge:
-    """Return the judge of a claim that nothing computed here can decide."""
-    return lambda computed: Finding("not tested", reason)
+    return judge
 
 
 def _no_cells(settings: Settings) -> tuple[Cell, ...]:
@@ -218,7 +248,8 @@ class Exhibit:
     title : str
         What it shows.
     caption : str or callable
-        What to see in it; a function of what was computed where it depends on that.
+        What to see in it, where ``{runs}`` stands for the number of repetitions; a function of what
+        was computed where it depends on that.
     numbers : callable
         Returns its numbers as a data frame, or None if there is nothing to show.
     draw : callable, optional
@@ -242,6 +273,13 @@ class Exhibit:
     data: tuple[str, ...] = ()
     shown: Callable[[Computed], pd.DataFrame] | None = None
 
+    def caption_of(self, computed: Computed) -> str:
+        """Return the caption of what was computed."""
+        if callable(self.caption):
+            return self.caption(computed)
+        runs = computed.settings.runs
+        return self.caption if runs is None else self.caption.replace("{runs}", f"{runs:,}")
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -259,6 +297,8 @@ class Paper:
         Returns what must be said with the numbers.
     refusals : mapping of str to str
         Why a setting (``runs``, ``exact``, ``epsilons``, ``data``) makes no sense for it.
+    runs : int, optional
+        How often it repeats what it simulates, if that is one number.
     fewest_runs : int
         The fewest repetitions that give a picture.
     on : callable, optional
@@ -272,18 +312,21 @@ class Paper:
     claims: tuple[Claim, ...]
     notes: Callable[[Computed], Sequence[str]] | None = None
     refusals: Mapping[str, str] = field(default_factory=dict)
+    runs: int | None = None
     fewest_runs: int = 1
     on: Callable[[OwnData], Paper] | None = None
 
     @property
     def data(self) -> tuple[str, ...]:
         """The registered data sets that its cells read."""
-        return tuple(dict.fromkeys(name for each in self.exhibits for name in each.data))
+        return tuple(dict.fromkeys(name for exhibit in self.exhibits for name in exhibit.data))
 
     def chosen(
         self, figures: Iterable[int] | None = None, tables: Iterable[int] | None = None
     ) -> tuple[Exhibit, ...]:
         """Return the exhibits with these numbers, or all.
+
+        What sums up the whole paper is always chosen: it shows what there is to sum up.
 
         Raises
         ------
@@ -296,35 +339,25 @@ class Paper:
             return self.exhibits
         known = {(each.kind, each.number) for each in self.exhibits if each.number is not None}
         for kind, number in sorted(wanted - known):
-            numbers = sorted(n for k, n in known if k == kind and n is not None)
-            there = f"has {_ranges(numbers)}" if numbers else "has none"
-            raise InvalidInput(f"There is no {kind} {number} in {self.name}, which {there}.")
-        # What sums up the whole paper is shown as far as there is something to sum up.
+            numbers = [n for k, n in known if k == kind and n is not None]
+            there = "none"
+            if numbers:
+                there = " to ".join(str(n) for n in sorted({min(numbers), max(numbers)}))
+            raise InvalidInput(f"There is no {kind} {number} in {self.name}, which has {there}.")
         return tuple(
-            each
-            for each in self.exhibits
-            if (each.kind, each.number) in wanted
-            or (each.cells is _no_cells and each.number is None)
+            exhibit
+            for exhibit in self.exhibits
+            if (exhibit.kind, exhibit.number) in wanted
+            or (exhibit.cells is _no_cells and exhibit.number is None)
         )
 
     def cells(self, exhibits: Iterable[Exhibit], settings: Settings) -> tuple[Cell, ...]:
         """Return the cells that exhibits need, each once."""
-        every = (cell for each in exhibits for cell in each.cells(settings))
-        return tuple({cell.identity: cell for cell in every}.values())
+        cells = (cell for exhibit in exhibits for cell in exhibit.cells(settings))
+        return tuple({cell.identity: cell for cell in cells}.values())
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
-
-
-_HOMES = MappingProxyType(
-    {
-        "accuracy-gains": "omit.papers.accuracy_gains",
-        "disclosure-control": "omit.papers.disclosure_control",
-        "omitting-records": "omit.papers.omitting_records",
-        "statistical-privacy": "omit.papers.statistical_privacy",
-    }
-)
+_OURS = ("accuracy-gains", "disclosure-control", "omitting-records", "statistical-privacy")
 
 
 def names() -> tuple[str, ...]:
@@ -335,7 +368,7 @@ def names() -> tuple[str, ...]:
     >>> "accuracy-gains" in names()
     True
     """
-    return (*_HOMES, *(each.name for each in entry_points(group="omit.papers")))
+    return (*_OURS, *(entry.name for entry in entry_points(group="omit.papers")))
 
 
 def paper(name: str) -> Paper:
@@ -352,10 +385,10 @@ def paper(name: str) -> Paper:
     'Parallel Composition for Statistical Privacy'
     """
     name = _validate.text("paper", name)
-    if name in _HOMES:
-        found: Paper = importlib.import_module(_HOMES[name]).PAPER
-        return found
-    for each in entry_points(group="omit.papers"):
-        if each.name == name:
-            return _validate.instance(name, each.load(), Paper)
+    if name in _OURS:
+        module: Any = importlib.import_module(f"omit.papers.{name.replace('-', '_')}")
+        return _validate.instance(name, module.PAPER, Paper)
+    for entry in entry_points(group="omit.papers"):
+        if entry.name == name:
+            return _validate.instance(name, entry.load(), Paper)
     raise InvalidInput(f"There is no paper {_validate.shown(name)}; {nearest(name, names())}.")

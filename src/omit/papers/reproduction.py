@@ -5,16 +5,28 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from omit import _validate
-from omit._text import nearest
+from omit._text import nearest, show_duration
 from omit.errors import InvalidInput
-from omit.papers.base import Claim, Computed, Exhibit, Finding, OwnData, Paper, Settings, paper
+from omit.papers.base import (
+    Claim,
+    Computed,
+    Exhibit,
+    Finding,
+    OwnData,
+    Paper,
+    Settings,
+    Standing,
+    paper,
+)
 from omit.report.files import one_at_a_time, save_figure, unfinished_in
 from omit.report.result import CURATOR, Drawing, Field, Result, Table
 
@@ -24,6 +36,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from omit.study.run import Report
+
+
+_COUNTED: Mapping[Standing, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "holds in part": ("holds in part", "hold in part"),
+    "fails": ("fails", "fail"),
+    "not tested": ("is not tested", "are not tested"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,10 +56,9 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """An exhibit with its numbers and caption, or with the problem that left it without."""
+    """An exhibit with its numbers, or the reason why it has none."""
 
     exhibit: Exhibit
-    caption: str = ""
     numbers: pd.DataFrame | None = None
     problem: str | None = None
 
@@ -55,7 +74,7 @@ class Reproduction(Result):
     paper, settings
         What was reproduced, and how.
     exhibits, verdicts
-        What was found.
+        Its figures and tables, and its claims.
     cells : int
         How many cells the exhibits have.
     seconds : float
@@ -84,19 +103,13 @@ class Reproduction(Result):
         """How many claims hold, hold in part, fail or are not tested."""
         if not self.verdicts:
             return "No claim of the paper is about this."
-        found = [each.finding.standing for each in self.verdicts]
-        words = (
-            ("holds", "holds", "hold"),
-            ("holds in part", "holds in part", "hold in part"),
-            ("fails", "fails", "fail"),
-            ("not tested", "is not tested", "are not tested"),
-        )
+        counts = Counter(verdict.finding.standing for verdict in self.verdicts)
         parts = [
-            f"{found.count(name)} {one if found.count(name) == 1 else several}"
-            for name, one, several in words
-            if name in found
+            f"{counts[standing]} {words[counts[standing] > 1]}"
+            for standing, words in _COUNTED.items()
+            if standing in counts
         ]
-        total = "1 claim" if len(found) == 1 else f"{len(found)} claims"
+        total = "1 claim" if len(self.verdicts) == 1 else f"{len(self.verdicts)} claims"
         return f"Of {total}, {', '.join(parts)}."
 
     @property
@@ -113,11 +126,8 @@ class Reproduction(Result):
 
     def tables(self) -> Sequence[Table]:
         """Return the claims with their verdicts, and the exhibits."""
-        fields = (
-            Field("Source", "source"),
-            Field("Claim", "claim"),
-            Field("Verdict", "verdict"),
-            Field("Evidence", "evidence"),
+        claims = tuple(
+            Field(name, name.lower()) for name in ("Source", "Claim", "Verdict", "Evidence")
         )
         exhibits = (
             Field("Exhibit", "name"),
@@ -135,7 +145,7 @@ class Reproduction(Result):
             for each in self.exhibits
         )
         return (
-            Table("claims", "Claims", fields, tuple(_line(each) for each in self.verdicts)),
+            Table("claims", "Claims", claims, tuple(_line(each) for each in self.verdicts)),
             Table("exhibits", "Figures and tables", exhibits, lines),
         )
 
@@ -155,49 +165,33 @@ class Reproduction(Result):
         known = {each.exhibit.name: each for each in self.exhibits}
         if name not in known:
             raise InvalidInput(f"There is no exhibit {name!r}; {nearest(name, known)}.")
-        found = known[name]
-        if found.numbers is None:
-            raise InvalidInput(f"{name} has no numbers: {found.problem}")
-        return found.numbers
-
-    def picture(self, name: str) -> Figure:
-        """Return the picture of an exhibit.
-
-        Raises
-        ------
-        InvalidInput
-            If it has none.
-        """
-        for each in self.exhibits:
-            if each.exhibit.name == name and each.exhibit.draw and each.problem is None:
-                return each.exhibit.draw(self.computed)
-        raise InvalidInput(f"{name} has no picture.")
+        numbers = known[name].numbers
+        if numbers is None:
+            raise InvalidInput(f"{name} has no numbers: {known[name].problem}")
+        return numbers
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return the pictures, each shown as a whole on the axes that it is given."""
         return {
-            each.exhibit.name: self._shown_on_axes(each.exhibit.name)
+            each.exhibit.name: partial(self._draw_whole, each.exhibit.draw)
             for each in self.exhibits
             if each.exhibit.draw is not None and each.problem is None
         }
 
-    def _shown_on_axes(self, name: str) -> Drawing:
-        def drawing(axes: Axes) -> None:
-            # A picture may have many axes of its own, so it is put on these as an image.
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
+    def _draw_whole(self, draw: Callable[[Computed], Figure], axes: Axes) -> None:
+        # A picture may have many axes of its own, so it is put on these as an image.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-            canvas: Any = FigureCanvasAgg(self.picture(name))
-            canvas.draw()
-            axes.imshow(canvas.buffer_rgba())
-            axes.set_axis_off()
-
-        return drawing
+        canvas: Any = FigureCanvasAgg(draw(self.computed))
+        canvas.draw()
+        axes.imshow(canvas.buffer_rgba())
+        axes.set_axis_off()
 
     def write_report(self, path: Path | str, advance: Callable[[], None] = lambda: None) -> Path:
         """Write a folder with every exhibit's numbers and picture and a page, ``index.html``.
 
-        Nothing is put in place before all of it is written. A page is there only while all that it
-        shows is there too; what else the folder holds is left alone.
+        Files are moved into the folder once all of them are written. A page exists only while all
+        that it shows does; other files in the folder are not touched.
 
         Parameters
         ----------
@@ -255,7 +249,7 @@ class Reproduction(Result):
             {
                 "name": each.exhibit.name,
                 "title": each.exhibit.title,
-                "caption": each.caption,
+                "caption": each.problem or each.exhibit.caption_of(self.computed),
                 "problem": each.problem,
                 "picture": each.exhibit.draw is not None,
                 "table": self._shown(each),
@@ -365,8 +359,8 @@ def reproduce(
     remarks = () if known.notes is None else tuple(known.notes(computed))
     if cells:
         remarks += (
-            f"{len(cells):,} cells, {duration(work)} of work summed over cores and runs; this run "
-            f"took {duration(wall)} ({'all cores' if where == 'cores' else where}).",
+            f"{len(cells):,} cells, {show_duration(work)} of work summed over cores and runs; this "
+            f"run took {show_duration(wall)} ({'all cores' if where == 'cores' else where}).",
         )
     return Reproduction(
         known, settings, shown, _verdicts(known, shown, computed), len(cells), work, remarks,
@@ -388,36 +382,25 @@ def _settings(
             raise InvalidInput(known.refusals[setting])
     if data is not None and known.on is None:
         raise InvalidInput(f"{known.name} cannot be asked of other data.")
-    if runs is not None:
-        runs = _validate.runs(runs)
-        if runs < known.fewest_runs:
-            raise InvalidInput(
-                f"Expected runs={runs} of at least {known.fewest_runs} for {known.name}: fewer "
-                "draws have no shape."
-            )
+    if runs is not None and (runs := _validate.runs(runs)) < known.fewest_runs:
+        raise InvalidInput(
+            f"Expected runs={runs} of at least {known.fewest_runs} for {known.name}: fewer draws "
+            "have no shape."
+        )
     chosen = None if epsilons is None else tuple(sorted({_validate.epsilon(e) for e in epsilons}))
     if chosen is not None and (not chosen or chosen[0] <= 0):
         raise InvalidInput("Expected every epsilon to be above 0.")
-    return Settings(runs, exact, chosen, data)
+    return Settings(known.runs if runs is None else runs, exact, chosen, data)
 
 
 def _reproduced(exhibit: Exhibit, computed: Computed, failed: Mapping[str, str]) -> Reproduced:
-    if failed:
-        missing = [
-            failed[cell.identity]
-            for cell in exhibit.cells(computed.settings)
-            if cell.identity in failed
-        ]
-        if missing:
-            count = "One cell" if len(missing) == 1 else f"{len(missing):,} cells"
-            return Reproduced(
-                exhibit, problem=f"{count} could not be computed: {missing[0].rstrip('.')}."
-            )
-    numbers = exhibit.numbers(computed)
-    caption = exhibit.caption
-    if numbers is not None and callable(caption):
-        caption = caption(computed)
-    return Reproduced(exhibit, str(caption), numbers)
+    cells = exhibit.cells(computed.settings) if failed else ()
+    missing = [failed[cell.identity] for cell in cells if cell.identity in failed]
+    if missing:
+        count = "One cell" if len(missing) == 1 else f"{len(missing):,} cells"
+        problem = f"{count} could not be computed: {missing[0].rstrip('.')}."
+        return Reproduced(exhibit, problem=problem)
+    return Reproduced(exhibit, exhibit.numbers(computed))
 
 
 def _verdicts(known: Paper, shown: Sequence[Reproduced], computed: Computed) -> tuple[Verdict, ...]:
@@ -465,15 +448,3 @@ def _require_data(known: Paper, exhibits: Sequence[Exhibit]) -> None:
             ]
             need = f" These figures need only what is bundled: {', '.join(free)}." if free else ""
             raise InvalidInput(f"{error}{need}") from error
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> duration(3.21), duration(200)
-    ('3.2 s', '3 min 20 s')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

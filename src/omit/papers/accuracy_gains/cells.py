@@ -29,7 +29,6 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -37,11 +36,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, gauss_legendre
 from omit.accuracy.expected import Question
 from omit.accuracy.grids import ErrorGrid, error_grid, sampled_at
 from omit.data.column import Column
-from omit.data.reading import read
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.laws.inversion import root_of
@@ -50,14 +48,12 @@ from omit.mechanisms.exponential_quantile import ExponentialQuantile
 from omit.mechanisms.mean import NoisyMean
 from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
 from omit.mechanisms.sensitivity import Padding, smooth_laplace_delta, smooth_sensitivity
-from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
+from omit.omissions.sampling import FixedSizeSampling
 from omit.papers.base import Computed, Settings, read_column
-from omit.study.cell import Cell, Computation
+from omit.study.cell import Cell, Computation, Row
 
 POPULATION = 10_001
 DELTA = 1 / (2 * POPULATION)
-RUNS = 1000
-"""How often the paper repeats everything that it draws."""
 VIOLIN_EPSILONS = (0.1, 0.5, 1.0)
 VIOLIN_SIZES = (1001, 101)
 LINE_EPSILONS = (0.01, 0.1, 0.5, 1.0, 3.0, 5.0)
@@ -118,6 +114,9 @@ BOUNDS_VARIANTS = MappingProxyType(
 """Readings of what limits the values of the lognormal population, for which none is stated."""
 LOGNORMAL = BOUNDS_VARIANTS["bound 2,000"]
 BIMODAL = Line("bimodal", "smooth")
+EXPONENTIAL = (Line("lognormal", "exponential"), Line("bimodal", "exponential"))
+TIGHT = (Line("lognormal", "smooth, tight"), Line("bimodal", "smooth, tight"))
+MEAN, GLOBAL = Line("beta", "mean"), Line("beta", "global")
 
 
 def target(epsilon: float, population: int = POPULATION) -> Guarantee:
@@ -132,61 +131,46 @@ def calibrated(sampling: FixedSizeSampling, wanted: Guarantee) -> Guarantee:
     return base
 
 
-def runs_of(settings: Settings) -> int:
-    """Return how often everything is drawn."""
-    return RUNS if settings.runs is None else settings.runs
-
-
-def _prepared_column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
-    return read_column(shared)
-
-
-def _errors(
-    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+def _errors(parameters: Row, column: Column, rng: np.random.Generator) -> list[Row]:
     """Return the errors of all records and of samples, by their size."""
     # All errors start from the same seed and not from the cell's, so that they can be compared.
-    question = Question(
-        column,
-        MECHANISMS[parameters["mechanism"]],
-        target(parameters["epsilon"], column.size),
-        runs=parameters["runs"],
-    )
-    found = error_grid(question, sampled_at(column, LINE_RATES), [parameters["epsilon"]])
+    mechanism, epsilon = MECHANISMS[parameters["mechanism"]], parameters["epsilon"]
+    question = Question(column, mechanism, target(epsilon, column.size), runs=parameters["runs"])
+    grid = error_grid(question, sampled_at(column, LINE_RATES), [epsilon])
+    values = zip(grid.sizes, grid.errors[0], grid.low[0], grid.high[0], strict=True)
     return [
-        {
-            "records": size,
-            "mse": found.errors[0, index],
-            "low": found.low[0, index],
-            "high": found.high[0, index],
-            "mse_of_all_records": found.baseline[0],
-        }
-        for index, size in enumerate(found.sizes)
+        {**dict(zip(_ERROR, row, strict=True)), "mse_of_all_records": grid.baseline[0]}
+        for row in values
     ]
 
 
+_ERROR = ("records", "mse", "low", "high")
 ERRORS = Computation(
     "errors over the sampling rate",
     1,
     _errors,
-    _prepared_column,
+    read_column,
     ("data", "column", "lower", "upper", "content"),
 )
 
 
 def error_cells(settings: Settings, *lines: Line) -> tuple[Cell, ...]:
     """Return the cells of some lines, one for each epsilon."""
-    epsilons = list(settings.epsilons or LINE_EPSILONS)
+    epsilons = settings.epsilons or LINE_EPSILONS
     return tuple(
         cell
         for line in lines
-        for cell in ERRORS.grid(**vars(line), epsilon=epsilons, runs=runs_of(settings))
+        for cell in ERRORS.grid(**vars(line), epsilon=epsilons, runs=settings.runs)
     )
 
 
 def error_grid_of(computed: Computed, line: Line) -> ErrorGrid:
     """Return the errors of a line over epsilon and the sample size."""
-    rows = computed.once(_error_rows)
+    return computed.once(_error_grid, line)
+
+
+def _error_grid(computed: Computed, line: Line) -> ErrorGrid:
+    rows = computed.once(Computed.frame, ERRORS)
     for name, value in vars(line).items():
         rows = rows[rows[name].isna() if value is None else rows[name] == value]
     epsilons = tuple(dict.fromkeys(rows["epsilon"].tolist()))
@@ -201,13 +185,7 @@ def error_grid_of(computed: Computed, line: Line) -> ErrorGrid:
     return ErrorGrid(question, epsilons, samples, baseline[:, 0], mse, low, high)
 
 
-def _error_rows(computed: Computed) -> Any:
-    return computed.frame(ERRORS)
-
-
-def _answers(
-    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+def _answers(parameters: Row, column: Column, rng: np.random.Generator) -> list[Row]:
     """Return private answers on all records."""
     mechanism, runs = MECHANISMS[parameters["mechanism"]], parameters["runs"]
     rows = np.tile(column.counts, (min(runs, _AT_A_TIME), 1))
@@ -219,20 +197,13 @@ def _answers(
     return [{"answer": answer} for answer in np.concatenate(drawn)]
 
 
-def _population(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
-    return read(shared["data"])
-
-
-ANSWERS = Computation("private answers", 1, _answers, _population, ("data",))
+ANSWERS = Computation("private answers", 1, _answers, read_column, ("data",))
 
 
 def answer_cells(settings: Settings, *mechanisms: str) -> tuple[Cell, ...]:
     """Return the cells of private answers on the beta population."""
     return ANSWERS.grid(
-        data="beta",
-        mechanism=list(mechanisms),
-        epsilon=list(VIOLIN_EPSILONS),
-        runs=runs_of(settings),
+        data="beta", mechanism=mechanisms, epsilon=VIOLIN_EPSILONS, runs=settings.runs
     )
 
 
@@ -243,19 +214,14 @@ def answers_of(computed: Computed, mechanism: str) -> dict[float, FloatArray]:
     return {float(epsilon): as_array(part["answer"]) for epsilon, part in rows.groupby("epsilon")}
 
 
-def _sampled(
-    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+def _sampled(parameters: Row, column: Column, rng: np.random.Generator) -> list[Row]:
     """Return sensitivity, noise and median of samples: the same samples for every epsilon."""
     mechanism, runs, size = SmoothQuantile(), parameters["runs"], parameters["records"]
-    everybody = {}
-    for epsilon in VIOLIN_EPSILONS:
-        beta = mechanism.calibration(target(epsilon)).beta
-        _, found = mechanism.sensitivities(column, column.counts[None, :], column.bounds, beta)
-        everybody[epsilon] = float(found[0])
     sampling = FixedSizeSampling(size=size, population=column.size)
-    bases = {
-        epsilon: target(epsilon) if size == column.size else calibrated(sampling, target(epsilon))
+    calibrations = {
+        epsilon: mechanism.calibration(
+            target(epsilon) if size == column.size else calibrated(sampling, target(epsilon))
+        )
         for epsilon in VIOLIN_EPSILONS
     }
     # As many samples at a time as memory should hold.
@@ -263,69 +229,43 @@ def _sampled(
     design = sampling.design(column, mechanism.distance)
     for start in range(0, runs, _AT_A_TIME):
         counts = design.counts(column.counts, min(_AT_A_TIME, runs - start), rng)
-        for epsilon, base in bases.items():
-            beta = mechanism.calibration(base).beta
+        for epsilon, calibration in calibrations.items():
+            beta = calibration.beta
             parts[epsilon].append(mechanism.sensitivities(column, counts, column.bounds, beta))
-    rows = []
-    for epsilon, base in bases.items():
-        calibration = mechanism.calibration(base)
-        medians, sensitivities = (
-            np.concatenate(each) for each in zip(*parts[epsilon], strict=True)
-        )
+    rows: list[Row] = []
+    for epsilon, calibration in calibrations.items():
+        medians, sensitivities = map(np.concatenate, zip(*parts[epsilon], strict=True))
         noise = calibration.factor * sensitivities * calibration.unit.draw(rng, (runs,))
-        ratios = sensitivities / everybody[epsilon]
+        beta = mechanism.calibration(target(epsilon)).beta
+        _, of_all = mechanism.sensitivities(column, column.counts[None, :], column.bounds, beta)
         rows += [
             {"epsilon": epsilon, "ratio": ratio, "noise": added, "median": median}
-            for ratio, added, median in zip(ratios, noise, medians, strict=True)
+            for ratio, added, median in zip(sensitivities / of_all[0], noise, medians, strict=True)
         ]
     return rows
 
 
-SAMPLED = Computation("smooth sensitivity of samples", 1, _sampled, _population, ("data",))
+SAMPLED = Computation("smooth sensitivity of samples", 1, _sampled, read_column, ("data",))
 
 
 def sampled_cells(settings: Settings, name: str) -> tuple[Cell, ...]:
     """Return the cells of samples of a population, and of all its records."""
-    sizes = [POPULATION, *VIOLIN_SIZES]
-    return SAMPLED.grid(data=name, records=sizes, runs=runs_of(settings))
+    return SAMPLED.grid(data=name, records=[POPULATION, *VIOLIN_SIZES], runs=settings.runs)
 
 
-@dataclass(frozen=True, eq=False)
-class SampledMedians:
-    """What samples of a population do to its smooth sensitivity and its noise.
+def sampled(computed: Computed, population: str, value: str) -> dict[tuple[float, int], FloatArray]:
+    """Return a value of every sample of a population, by epsilon and sample size.
 
-    Attributes
-    ----------
-    ratios, noise
-        The smooth sensitivity of every sample, divided by that of the population, and the noise
-        added, by epsilon and sample size.
-    medians
-        The median of every sample without noise, by size.
+    It is the ``"ratio"`` of its smooth sensitivity to that of the population, its ``"median"``
+    without noise, or the ``"noise"`` added, that to the median of all records included.
     """
-
-    ratios: Mapping[tuple[float, int], FloatArray]
-    noise: Mapping[tuple[float, int], FloatArray]
-    medians: Mapping[int, FloatArray]
-
-
-def sampled_medians(computed: Computed, name: str) -> SampledMedians:
-    """Return the samples of a population."""
     rows = computed.frame(SAMPLED)
-    rows = rows[rows["data"] == name]
-    parts = {
-        (float(epsilon), int(size)): part
+    rows = rows[rows["data"] == population]
+    return {
+        (float(epsilon), int(size)): as_array(part[value])
         for (size, epsilon), part in rows.groupby(["records", "epsilon"], sort=False)
+        if value == "noise" or size != POPULATION
     }
-    samples = {key: part for key, part in parts.items() if key[1] != POPULATION}
-    return SampledMedians(
-        {key: as_array(part["ratio"]) for key, part in samples.items()},
-        {key: as_array(part["noise"]) for key, part in parts.items()},
-        {
-            size: as_array(part["median"])
-            for (epsilon, size), part in samples.items()
-            if epsilon == VIOLIN_EPSILONS[0]
-        },
-    )
 
 
 def sensitivity_of(line: Line, epsilon: float) -> float:
@@ -334,9 +274,6 @@ def sensitivity_of(line: Line, epsilon: float) -> float:
     padding: Padding = "none" if line.mechanism == "smooth, no padding" else "bounds"
     beta = SmoothQuantile().calibration(target(epsilon, column.size)).beta
     return smooth_sensitivity(column, "median", beta, padding)
-
-
-_NODES = 20
 
 
 def noise_saving(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
@@ -384,15 +321,15 @@ def mean_noise_excess(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
     array([9.15872326e-01, 8.92340658e-03, 8.99999992e-09])
     """
     epsilon, rate = np.broadcast_arrays(_positive_epsilons(epsilon), _validate.positive_rates(rate))
-    found = [_excess(float(e), float(p)) for e, p in zip(epsilon.flat, rate.flat, strict=True)]
-    return as_array(found).reshape(epsilon.shape)
+    pairs = zip(epsilon.flat, rate.flat, strict=True)
+    return as_array([_excess(float(e), float(p)) for e, p in pairs]).reshape(epsilon.shape)
 
 
 def _excess(epsilon: float, rate: float) -> float:
     if rate == 1:
         return 0.0
     times = 1 / rate
-    nodes, weights = _legendre()
+    nodes, weights = gauss_legendre(20)
     # The integrand bends at 1/t and is smooth on every octave beyond.
     edges = [0.0]
     edge = 0.5 / times
@@ -402,18 +339,12 @@ def _excess(epsilon: float, rate: float) -> float:
     edges.append(epsilon)
     missing = 0.0
     for low, high in itertools.pairwise(edges):
-        x = low + (high - low) * nodes
-        growth = np.expm1(np.minimum(x, 700.0))
-        missing += (high - low) * float(weights @ (growth / (1 / times + growth)))
+        half = (high - low) / 2
+        growth = np.expm1(np.minimum(low + half * (nodes + 1), 700.0))
+        missing += half * float(weights @ (growth / (1 / times + growth)))
     # missing is (t epsilon - epsilon_n) / (t - 1).
     share = missing * (1 - rate) / epsilon
     return share * (2 - share)
-
-
-@cache
-def _legendre() -> tuple[FloatArray, FloatArray]:
-    points, weights = np.polynomial.legendre.leggauss(_NODES)
-    return as_array((points + 1) / 2), as_array(weights / 2)
 
 
 def mean_noise_ratio_as_published(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
@@ -446,17 +377,6 @@ def largest_useful_variance(sensitivity: float, epsilon: float, rate: float) -> 
     sensitivity = _validate.finite("sensitivity", sensitivity)
     saving = float(noise_saving(epsilon, rate))
     return 2 * (sensitivity / epsilon) ** 2 * saving
-
-
-def sample_epsilon(epsilon: ArrayLike, rate: ArrayLike) -> FloatArray:
-    """Return `epsilon_n`, which a mechanism on a sample may use (Figure 3).
-
-    Examples
-    --------
-    >>> float(sample_epsilon(1.0, 0.01))
-    5.152297938...
-    """
-    return sampling_base_epsilon(epsilon, rate)
 
 
 def _positive_epsilons(epsilon: ArrayLike) -> FloatArray:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,96 +15,83 @@ from omit._text import promised
 from omit.accuracy.figures import gain_figure
 from omit.accuracy.grids import ErrorGrid
 from omit.mechanisms.quantiles import SmoothQuantile
-from omit.papers.accuracy_gains.cells import (
-    BIMODAL,
-    BOUNDS_VARIANTS,
-    POPULATION,
-    SAVING_EPSILONS,
-    VIOLIN_EPSILONS,
-    VIOLIN_SIZES,
-    Line,
-    answers_of,
-    error_grid_of,
-    mean_noise_excess,
-    mean_noise_ratio_as_published,
-    noise_saving,
-    sample_epsilon,
-    sampled_medians,
-)
-from omit.papers.base import Computed
+from omit.omissions.sampling import sampling_base_epsilon
+from omit.papers.accuracy_gains import cells
+from omit.papers.accuracy_gains.cells import BIMODAL, LOGNORMAL, VIOLIN_EPSILONS, VIOLIN_SIZES, Line
+from omit.papers.base import Computed, Exhibit, Settings
 from omit.report.figure import epsilon_label, epsilon_style, panels, series_style, violins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from omit.study.cell import Cell
+
 _BETA = Line("beta", "mean")
 _RATES_OF_NOISE = (1e-4, 1e-2, 0.1, 0.5)
 _NOISE_RATIOS = {
-    "one_minus_r": mean_noise_excess,
-    "r_as_published": mean_noise_ratio_as_published,
+    "one_minus_r": cells.mean_noise_excess,
+    "r_as_published": cells.mean_noise_ratio_as_published,
 }
 """How the noise of a sample's mean relates to that of all records, by the name of a column."""
 
 
-def density(axes: Axes, line: Line, marked: float | None = None) -> None:
-    """Draw the density of a population, and mark a value."""
+def _density(axes: Axes, line: Line) -> None:
+    """Draw the density of a population."""
     column = line.read()
     values = np.repeat(column.values, column.counts).astype(float)
     axes.hist(values, bins=80, density=True, color="0.75", edgecolor="0.6", linewidth=0.3)
     axes.set(xlabel="value", ylabel="density")
     axes.set_title(f"population {column.name}, {column.size:,} records", fontsize=10)
-    if marked is not None:
-        label = f"median {marked:.2f}"
-        axes.plot([marked], [0], "o", color="black", clip_on=False, markersize=7, label=label)
-        axes.legend(frameon=False)
 
 
-def median(line: Line) -> float:
-    """Return the median of all records."""
+def _median(line: Line) -> float:
     return float(SmoothQuantile().truth(line.read()))
 
 
-def answers_frame(found: Mapping[float, FloatArray]) -> pd.DataFrame:
-    """Return private answers, a column for each epsilon."""
-    return pd.DataFrame({f"epsilon={epsilon:g}": values for epsilon, values in found.items()})
+def _answers_frame(*mechanisms: str) -> Callable[[Computed], pd.DataFrame]:
+    """Return private answers, a column per epsilon; several mechanisms below each other."""
+
+    def numbers(computed: Computed) -> pd.DataFrame:
+        frames = []
+        for name in mechanisms:
+            answers = cells.answers_of(computed, name)
+            frame = pd.DataFrame({f"epsilon={epsilon:g}": v for epsilon, v in answers.items()})
+            frames.append(frame.assign(sensitivity=name) if len(mechanisms) > 1 else frame)
+        return pd.concat(frames)
+
+    return numbers
 
 
-def medians_frame(computed: Computed) -> pd.DataFrame:
-    """Return private medians by global and by smooth sensitivity."""
-    return pd.concat(
-        [
-            answers_frame(answers_of(computed, name)).assign(sensitivity=name)
-            for name in ("global", "smooth")
-        ]
-    )
+def _draw_answers(axes: Axes, computed: Computed, mechanism: str, truth: float) -> None:
+    answers = cells.answers_of(computed, mechanism)
+    violins(axes, list(answers.values()), [f"ε = {e:g}" for e in answers], truth)
 
 
-def mean_figure(computed: Computed) -> Figure:
+def _mean_figure(computed: Computed) -> Figure:
     """Return Figure 1: the beta population and its private means."""
     figure, ((left, right),) = panels(9.0, 3.6, columns=2)
-    density(left, _BETA)
-    means = answers_of(computed, "mean")
-    violins(right, list(means.values()), [f"ε = {e:g}" for e in means], _BETA.read().mean)
+    _density(left, _BETA)
+    _draw_answers(right, computed, "mean", _BETA.read().mean)
     right.set_title("private means, Laplace noise; dashed: true mean", fontsize=10)
     right.set_ylabel("private mean")
     return figure
 
 
-def median_figure(computed: Computed) -> Figure:
+def _median_figure(computed: Computed) -> Figure:
     """Return Figure 2: private medians by global and by smooth sensitivity."""
     figure, (row,) = panels(9.0, 3.6, columns=2)
     for axes, name in zip(row, ("global", "smooth"), strict=True):
-        found = answers_of(computed, name)
-        violins(axes, list(found.values()), [f"ε = {e:g}" for e in found], median(_BETA))
+        _draw_answers(axes, computed, name, _median(_BETA))
         axes.set_title(f"private medians by {name} sensitivity", fontsize=10)
         axes.set_ylabel("private median")
     return figure
 
 
-def curve_frame(
-    epsilons: Sequence[float], name: str, curve: Callable[[float, FloatArray], FloatArray]
-) -> pd.DataFrame:
+Curve: TypeAlias = Callable[[float, FloatArray], FloatArray]
+
+
+def _curve_frame(epsilons: Sequence[float], name: str, curve: Curve) -> pd.DataFrame:
     """Return a curve over the sampling rate, for each epsilon."""
     rates = np.round(np.arange(0.01, 1.001, 0.01), 2)
     return pd.concat(
@@ -110,10 +99,9 @@ def curve_frame(
     )
 
 
-def draw_over_rates(
-    axes: Axes, epsilons: Sequence[float], curve: Callable[[float, FloatArray], FloatArray]
-) -> None:
+def _curve_figure(height: float, epsilons: Sequence[float], curve: Curve) -> tuple[Figure, Axes]:
     """Draw a curve over the sampling rate, for each epsilon."""
+    figure, ((axes,),) = panels(6.4, height)
     rates = np.linspace(0.001, 1, 1000)
     for epsilon in epsilons:
         label = epsilon_label(epsilon)
@@ -121,13 +109,13 @@ def draw_over_rates(
     axes.set(xlabel="sampling rate, %", xlim=(0, 100))
     axes.grid(alpha=0.25)
     axes.legend(title="guarantee of the release", frameon=False)
+    return figure, axes
 
 
-def amplification_figure(computed: Computed) -> Figure:
+def _amplification_figure(computed: Computed) -> Figure:
     """Return Figure 3: the epsilon that a sample may use, over the rate."""
-    figure, ((axes,),) = panels(6.4, 4.0)
-    draw_over_rates(axes, VIOLIN_EPSILONS, sample_epsilon)
-    height = float(sample_epsilon(1.0, 0.01))
+    figure, axes = _curve_figure(4.0, VIOLIN_EPSILONS, sampling_base_epsilon)
+    height = float(sampling_base_epsilon(1.0, 0.01))
     axes.plot([1], [height], "o", color="black", markersize=5)
     axes.annotate("1 %: 5.15", (1, height), (6, 5.4))
     axes.set(ylabel="ε of the mechanism on the sample")
@@ -135,17 +123,16 @@ def amplification_figure(computed: Computed) -> Figure:
     return figure
 
 
-def saving_figure(computed: Computed) -> Figure:
+def _saving_figure(computed: Computed) -> Figure:
     """Return Figure 4: the largest useful sampling variance, over the rate."""
-    figure, ((axes,),) = panels(6.4, 4.2)
-    draw_over_rates(axes, SAVING_EPSILONS, noise_saving)
+    figure, axes = _curve_figure(4.2, cells.SAVING_EPSILONS, cells.noise_saving)
     axes.axhline(0.6, color="0.7", linewidth=0.8)
     axes.set(ylim=(0, 1))
     axes.set_ylabel("q: sampling variance ÷ noise variance\nbeyond which nothing is gained")
     return figure
 
 
-def noise_frame(computed: Computed) -> pd.DataFrame:
+def _noise_frame(computed: Computed) -> pd.DataFrame:
     """Return how the noise of a sample's mean relates to that of all records."""
     return pd.DataFrame(
         [
@@ -157,12 +144,12 @@ def noise_frame(computed: Computed) -> pd.DataFrame:
     )
 
 
-def artefact_figure(computed: Computed) -> Figure:
+def _artefact_figure(computed: Computed) -> Figure:
     """Return Figure 5: 1 - r without cancellation, and what rounding makes of it."""
     figure, ((left, right),) = panels(9.6, 4.0, columns=2)
     epsilons = np.geomspace(1e-12, 1, 400)
     for index, rate in enumerate(_RATES_OF_NOISE):
-        excess = mean_noise_excess(epsilons, rate)
+        excess = cells.mean_noise_excess(epsilons, rate)
         left.plot(epsilons, excess, label=f"{100 * rate:g} %", **series_style(index))
     left.set(xscale="log", yscale="log", xlabel="ε of the release")
     left.set_ylabel("1 − r: by how much the noise of all\nrecords is below that of the sample")
@@ -170,10 +157,8 @@ def artefact_figure(computed: Computed) -> Figure:
     left.legend(title="sampling rate", frameon=False)
     rates = np.geomspace(1e-4, 0.9, 40)
     fine = np.geomspace(1e-12, 1e-3, 4000)
-    crossing = [
-        float(fine[np.flatnonzero(mean_noise_ratio_as_published(fine, rate) > 1)].max(initial=0))
-        for rate in rates
-    ]
+    published = cells.mean_noise_ratio_as_published
+    crossing = [float(fine[published(fine, rate) > 1].max(initial=0)) for rate in rates]
     right.plot(100 * rates, crossing, "o", color="0.4", markersize=4, label="largest ε with r > 1")
     edge = np.sqrt(2.0**-52 / (1 / rates - 1))
     right.plot(100 * rates, edge, color="black", label=r"$\sqrt{2^{-52}/(N/n-1)}$")
@@ -185,111 +170,107 @@ def artefact_figure(computed: Computed) -> Figure:
     return figure
 
 
-def sampled_frame(found: Mapping[tuple[float, int], FloatArray], name: str) -> pd.DataFrame:
-    """Return values of samples, by epsilon and size."""
+def _samples_frame(population: str, value: str, computed: Computed) -> pd.DataFrame:
+    """Return ratios of sensitivities or noise of samples, by epsilon and size."""
     return pd.concat(
         [
-            pd.DataFrame({"epsilon": epsilon, "records": size, name: values})
-            for (epsilon, size), values in found.items()
+            pd.DataFrame({"epsilon": epsilon, "records": size, value: values})
+            for (epsilon, size), values in cells.sampled(computed, population, value).items()
         ]
     )
 
 
-def ratio_figure(population: str, computed: Computed) -> Figure:
-    """Return Figures 6 and 10: sensitivities of samples against the population's."""
-    ratios = sampled_medians(computed, population).ratios
+_TRUTHS = {"ratio": 1.0, "noise": 0.0}
+_VALUES = {
+    "ratio": "smooth sensitivity of the sample\n÷ that of the population",
+    "noise": "noise added to the median",
+}
+
+
+def _samples_figure(population: str, value: str, computed: Computed) -> Figure:
+    """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
+    values = cells.sampled(computed, population, value)
     figure, (row,) = panels(9.6, 3.6, columns=len(VIOLIN_EPSILONS))
     for axes, epsilon in zip(row, VIOLIN_EPSILONS, strict=True):
-        groups = [ratios[epsilon, size] for size in VIOLIN_SIZES]
-        violins(axes, groups, [f"n = {size:,}" for size in VIOLIN_SIZES], 1.0)
+        groups = {n: values[epsilon, n] for e, n in values if e == epsilon}
+        labels = ["all" if n == cells.POPULATION else f"n = {n:,}" for n in groups]
+        violins(axes, list(groups.values()), labels, _TRUTHS[value])
         axes.set_title(epsilon_label(epsilon), fontsize=10)
-        axes.set_ylim(bottom=0)
-    row[0].set_ylabel("smooth sensitivity of the sample\n÷ that of the population")
+        if value == "ratio":
+            axes.set_ylim(bottom=0)
+    row[0].set_ylabel(_VALUES[value])
     return figure
 
 
-def noise_figure(population: str, computed: Computed) -> Figure:
-    """Return Figures 7 and 12: the noise added."""
-    noise = sampled_medians(computed, population).noise
-    figure, (row,) = panels(9.6, 3.6, columns=len(VIOLIN_EPSILONS))
-    labels = ["all", *(f"n = {size:,}" for size in VIOLIN_SIZES)]
-    for axes, epsilon in zip(row, VIOLIN_EPSILONS, strict=True):
-        groups = [noise[epsilon, size] for size in (POPULATION, *VIOLIN_SIZES)]
-        violins(axes, groups, labels, 0.0)
-        axes.set_title(epsilon_label(epsilon), fontsize=10)
-    row[0].set_ylabel("noise added to the median")
-    return figure
-
-
-def population_frame(computed: Computed) -> pd.DataFrame:
-    """Return the values of the bimodal population."""
+def _population_frame(computed: Computed) -> pd.DataFrame:
     bimodal = BIMODAL.read()
     return pd.DataFrame({"value": np.repeat(bimodal.values, bimodal.counts)})
 
 
-def population_figure(computed: Computed) -> Figure:
+def _population_figure(computed: Computed) -> Figure:
     """Return Figure 9: the bimodal population and its median."""
     figure, ((axes,),) = panels(6.4, 3.6)
-    density(axes, BIMODAL, median(BIMODAL))
+    _density(axes, BIMODAL)
+    median = _median(BIMODAL)
+    label = f"median {median:.2f}"
+    axes.plot([median], [0], "o", color="black", clip_on=False, markersize=7, label=label)
+    axes.legend(frameon=False)
     return figure
 
 
-def sample_medians_frame(computed: Computed) -> pd.DataFrame:
-    """Return medians of samples without noise, by size."""
-    medians = sampled_medians(computed, "bimodal").medians
-    return pd.DataFrame({f"n={n}": values for n, values in medians.items()})
+def _sample_medians(computed: Computed) -> dict[int, FloatArray]:
+    """Return medians of samples of the bimodal population without noise, by size."""
+    medians = cells.sampled(computed, "bimodal", "median")
+    return {size: medians[VIOLIN_EPSILONS[0], size] for size in VIOLIN_SIZES}
 
 
-def sample_medians_figure(computed: Computed) -> Figure:
+def _sample_medians_figure(computed: Computed) -> Figure:
     """Return Figure 11: medians of samples without noise."""
-    medians = sampled_medians(computed, "bimodal").medians
+    medians = _sample_medians(computed)
     figure, ((axes,),) = panels(5.6, 3.8)
-    labels = [f"n = {size:,}" for size in VIOLIN_SIZES]
-    violins(axes, [medians[size] for size in VIOLIN_SIZES], labels, median(BIMODAL))
+    labels = [f"n = {size:,}" for size in medians]
+    violins(axes, list(medians.values()), labels, _median(BIMODAL))
     axes.set_ylabel("median of the sample, no noise")
     axes.set_title("dashed: median of the population", fontsize=10)
     return figure
 
 
-def errors_frame(line: Line, computed: Computed) -> pd.DataFrame:
+def _errors_frame(line: Line, computed: Computed) -> pd.DataFrame:
     """Return the errors of a line, by epsilon and sample size."""
-    found = computed.once(error_grid_of, line)
+    grid = cells.error_grid_of(computed, line)
+    shape = grid.errors.shape
     return pd.DataFrame(
-        [
-            {
-                "epsilon": epsilon,
-                "records": size,
-                "mse": found.errors[i, j],
-                "low": found.low[i, j],
-                "high": found.high[i, j],
-                "mse_of_all_records": found.baseline[i],
-                "ratio": found.ratios[i, j],
-            }
-            for i, epsilon in enumerate(found.epsilons)
-            for j, size in enumerate(found.sizes)
-        ]
+        {
+            "epsilon": np.repeat(grid.epsilons, shape[1]),
+            "records": np.tile(grid.sizes, shape[0]),
+            "mse": grid.errors.flat,
+            "low": grid.low.flat,
+            "high": grid.high.flat,
+            "mse_of_all_records": np.repeat(grid.baseline, shape[1]),
+            "ratio": grid.ratios.flat,
+        }
     )
 
 
-def several_frames(lines: Mapping[str, Line], key: str, computed: Computed) -> pd.DataFrame:
+def _several_frames(lines: Mapping[str, Line], key: str, computed: Computed) -> pd.DataFrame:
     """Return the errors of several lines, told apart by a column."""
     return pd.concat(
-        [errors_frame(line, computed).assign(**{key: name}) for name, line in lines.items()]
+        [_errors_frame(line, computed).assign(**{key: name}) for name, line in lines.items()]
     )
 
 
-def draw_errors(axes: Axes, found: ErrorGrid) -> None:
+def _draw_errors(axes: Axes, grid: ErrorGrid) -> None:
     """Draw the logarithm of errors with their intervals; crosses are all records."""
-    rates = 100 * np.array(found.sizes) / found.data.size
-    for index, epsilon in enumerate(found.epsilons):
+    rates = 100 * np.array(grid.sizes) / grid.data.size
+    for index, epsilon in enumerate(grid.epsilons):
         style = epsilon_style(epsilon, markers=True)
-        errors = np.log(found.errors[index])
+        errors = np.log(grid.errors[index])
         axes.plot(rates, errors, label=epsilon_label(epsilon), **style)
         color = style["color"]
         axes.fill_between(
-            rates, np.log(found.low[index]), np.log(found.high[index]), color=color, alpha=0.2
+            rates, np.log(grid.low[index]), np.log(grid.high[index]), color=color, alpha=0.2
         )
-        level = float(np.log(found.baseline[index]))
+        level = float(np.log(grid.baseline[index]))
         axes.plot([100], [level], "x", color=color, markersize=8, markeredgewidth=2, clip_on=False)
         axes.axhline(level, color=color, linewidth=0.5, alpha=0.5)
     axes.set(xlabel="sampling rate, %; crosses: all records", xlim=(0, 100))
@@ -297,41 +278,36 @@ def draw_errors(axes: Axes, found: ErrorGrid) -> None:
     axes.grid(axis="x", alpha=0.25)
 
 
-def error_figure(line: Line, computed: Computed) -> Figure:
+def _error_figure(line: Line, computed: Computed) -> Figure:
     """Return Figures 8 and 13: ln of the mean squared error over the rate."""
     figure, ((axes,),) = panels(7.2, 4.8)
-    draw_errors(axes, computed.once(error_grid_of, line))
+    _draw_errors(axes, cells.error_grid_of(computed, line))
     axes.legend(
         title="guarantee of the release", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5)
     )
     return figure
 
 
-def map_figure(line: Line, computed: Computed) -> Figure:
-    """Return a map of gain and loss."""
-    return gain_figure(computed.once(error_grid_of, line))
-
-
-def bounds_figure(computed: Computed) -> Figure:
+def _bounds_figure(computed: Computed) -> Figure:
     """Return the errors at the smallest epsilon for several bounds."""
     figure, ((axes,),) = panels(7.2, 4.2)
-    for index, (name, line) in enumerate(BOUNDS_VARIANTS.items()):
-        found = computed.once(error_grid_of, line)
-        rates = 100 * np.append(found.sizes, found.data.size) / found.data.size
-        errors = np.log(np.append(found.errors[0], found.baseline[0]))
+    for index, (name, line) in enumerate(cells.BOUNDS_VARIANTS.items()):
+        grid = cells.error_grid_of(computed, line)
+        rates = 100 * np.append(grid.sizes, grid.data.size) / grid.data.size
+        errors = np.log(np.append(grid.errors[0], grid.baseline[0]))
         axes.plot(rates, errors, label=name, **series_style(index, markers=True))
     axes.set(xlabel="sampling rate, %", xlim=(0, 101))
-    axes.set_ylabel(f"ln of the mean squared error at ε = {promised(found.epsilons[0])}")
+    axes.set_ylabel(f"ln of the mean squared error at ε = {promised(grid.epsilons[0])}")
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
     return figure
 
 
-def mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
+def _mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
     """Return errors of several mechanisms side by side."""
     figure, (row,) = panels(11.0, 4.2, columns=len(lines))
     for axes, (name, line) in zip(row, lines.items(), strict=True):
-        draw_errors(axes, computed.once(error_grid_of, line))
+        _draw_errors(axes, cells.error_grid_of(computed, line))
         axes.set_title(name, fontsize=10)
     limits = [axes.get_ylim() for axes in row]
     for axes in row:
@@ -343,7 +319,7 @@ def mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
     return figure
 
 
-def table_frame(computed: Computed) -> pd.DataFrame:
+def _table_frame(computed: Computed) -> pd.DataFrame:
     """Return what Table 1 concludes."""
     return pd.DataFrame(
         [
@@ -353,4 +329,210 @@ def table_frame(computed: Computed) -> pd.DataFrame:
             ("median", "bimodal", "smooth", "gains for ε ≤ 3"),
         ],
         columns=["parameter", "distribution", "sensitivity", "conclusion of the paper"],
+    )
+
+
+def _figure(
+    number: int,
+    title: str,
+    caption: str,
+    numbers: Callable[[Computed], pd.DataFrame],
+    draw: Callable[[Computed], Figure],
+    needed: Callable[[Settings], tuple[Cell, ...]] = lambda settings: (),
+    suffix: str = "",
+) -> Exhibit:
+    name, title = f"figure-{number:02}{suffix}", title.format(f"Figure {number}")
+    return Exhibit(name, number, "figure", title, caption, numbers, draw, needed)
+
+
+def _samples(number: int, population: str, value: str, caption: str) -> Exhibit:
+    """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
+    what = "the noise added" if value == "noise" else "smooth sensitivity of samples"
+    return _figure(
+        number,
+        f"{{}}: {what}, {population} population",
+        caption,
+        partial(_samples_frame, population, value),
+        partial(_samples_figure, population, value),
+        lambda settings: cells.sampled_cells(settings, population),
+    )
+
+
+_PER_POINT = (
+    "{runs} samples for each point, with the noise integrated; shaded: 95 % intervals (hardly "
+    "wider than the lines). Where a line is below its own cross, sampling pays."
+)
+
+
+def _errors(
+    name: str, number: int | None, title: str, line: Line, caption: str = _PER_POINT
+) -> Exhibit:
+    """Return the error of a line over the sampling rate, as in Figures 8 and 13."""
+    return Exhibit(
+        name,
+        number,
+        "figure",
+        title,
+        caption,
+        partial(_errors_frame, line),
+        partial(_error_figure, line),
+        lambda settings: cells.error_cells(settings, line),
+    )
+
+
+def _map(name: str, number: int | None, title: str, line: Line) -> Exhibit:
+    caption = "Ratios of errors; bold where sampling surely pays, hatched where it is not sure."
+    return replace(
+        _errors(name, number, title, line, caption),
+        draw=lambda computed: gain_figure(cells.error_grid_of(computed, line)),
+    )
+
+
+def _mechanisms(
+    name: str, number: int | None, title: str, caption: str, lines: Mapping[str, Line], *more: Line
+) -> Exhibit:
+    """Return errors of several mechanisms side by side; claims on it need more lines."""
+    return Exhibit(
+        name,
+        number,
+        "figure",
+        title,
+        caption,
+        partial(_several_frames, lines, "mechanism"),
+        partial(_mechanisms_figure, lines),
+        lambda settings: cells.error_cells(settings, *lines.values(), *more),
+    )
+
+
+_SCALES = "For all records and for samples, at the same guarantee. Scales differ."
+
+EXHIBITS = (
+    _figure(
+        1,
+        "{}: a population and its private means",
+        "Beta(2, 10), and {runs} private means for each ε by the Laplace mechanism with "
+        "sensitivity 1/N.",
+        _answers_frame("mean"),
+        _mean_figure,
+        lambda settings: cells.answer_cells(settings, "mean"),
+    ),
+    _figure(
+        2,
+        "{}: private medians by global and by smooth sensitivity",
+        "The scales differ by a factor of hundreds. Smooth sensitivity needs δ > 0, here 1/(2N).",
+        _answers_frame("global", "smooth"),
+        _median_figure,
+        lambda settings: cells.answer_cells(settings, "global", "smooth"),
+    ),
+    _figure(
+        3,
+        "{}: what a sample may use",
+        "The ε that a mechanism on a sample may have, so that the release has the ε of the line.",
+        lambda computed: _curve_frame(VIOLIN_EPSILONS, "epsilon_n", sampling_base_epsilon),
+        _amplification_figure,
+    ),
+    _figure(
+        4,
+        "{}: how much sampling variance can be made up for",
+        "If the sensitivity does not depend on the sample size. The grey line is at 0.6.",
+        lambda computed: _curve_frame(cells.SAVING_EPSILONS, "q", cells.noise_saving),
+        _saving_figure,
+    ),
+    _figure(
+        5,
+        "{}: the noise of a sample's mean is always larger",
+        "Left: 1 − r, computed as an integral of a positive function. Right: where the printed "
+        "formula, evaluated in floating point, comes out above 1. The paper's figure shows the "
+        "rounding.",
+        _noise_frame,
+        _artefact_figure,
+    ),
+    _samples(
+        6, "lognormal", "ratio", "Divided by that of the population; dashed at 1. Scales differ."
+    ),
+    _samples(7, "lognormal", "noise", _SCALES),
+    _errors(
+        "figure-08", 8, "Figure 8: error over the sampling rate, lognormal population", LOGNORMAL
+    ),
+    _figure(
+        8,
+        "{}, continued: what the bounds do at the smallest ε",
+        "The paper states no bounds. Without padding, the data's own range limits the sensitivity: "
+        "a variant that is not private and is shown for comparison only.",
+        partial(_several_frames, cells.BOUNDS_VARIANTS, "bounds"),
+        _bounds_figure,
+        lambda settings: cells.error_cells(settings, *cells.BOUNDS_VARIANTS.values()),
+        "-bounds",
+    ),
+    _map("figure-08-map", 8, "Figure 8 as a map of gain and loss", LOGNORMAL),
+    _figure(
+        9,
+        "{}: a population with a gap at its median",
+        "5,001 values in the left group, 5,000 in the right one.",
+        _population_frame,
+        _population_figure,
+    ),
+    _samples(10, "bimodal", "ratio", "Divided by that of the population; dashed at 1."),
+    _figure(
+        11,
+        "{}: medians of samples, bimodal population",
+        "A sample's median lies in one of the two groups, about as often in either.",
+        lambda computed: pd.DataFrame({f"n={n}": v for n, v in _sample_medians(computed).items()}),
+        _sample_medians_figure,
+        lambda settings: cells.sampled_cells(settings, "bimodal"),
+    ),
+    _samples(12, "bimodal", "noise", _SCALES),
+    _errors(
+        "figure-13",
+        13,
+        "Figure 13: error over the sampling rate, bimodal population",
+        BIMODAL,
+        "As Figure 8. The error of a sample hardly falls below the squared width of the gap times "
+        "one half, because its median is in the wrong group about half of the time.",
+    ),
+    _map("figure-13-map", 13, "Figure 13 as a map of gain and loss", BIMODAL),
+    _mechanisms(
+        "figure-14",
+        14,
+        "Beyond the paper: the same medians by other mechanisms",
+        "At the same guarantees, lognormal population. The exponential mechanism on all records "
+        "beats every sample with the paper's noise, and gains nothing by sampling.",
+        {
+            "smooth, the paper's noise": LOGNORMAL,
+            "smooth, tightly calibrated": cells.TIGHT[0],
+            "exponential mechanism": cells.EXPONENTIAL[0],
+        },
+        cells.TIGHT[1],
+        cells.EXPONENTIAL[1],
+    ),
+    Exhibit(
+        "table-01",
+        1,
+        "table",
+        "Table 1: the paper's summary",
+        "The claims below are its rows.",
+        _table_frame,
+        cells=lambda settings: cells.error_cells(
+            settings, cells.MEAN, cells.GLOBAL, LOGNORMAL, BIMODAL
+        ),
+    ),
+)
+
+
+def exhibits_on(lines: Sequence[Line]) -> tuple[Exhibit, ...]:
+    """Return the questions of Figure 8 and of what is beyond the paper, on other data."""
+    mean, smooth, exponential = lines
+    title = "The median by smooth sensitivity"
+    others = {"smooth sensitivity": smooth, "exponential mechanism": exponential}
+    return (
+        _errors("mean", None, "The mean over the sampling rate", mean),
+        _errors("median", None, f"{title} over the sampling rate", smooth),
+        _map("map", None, f"{title} as a map of gain and loss", smooth),
+        _mechanisms(
+            "mechanisms",
+            None,
+            "The same median by other mechanisms",
+            "At the same guarantees.",
+            others,
+        ),
     )

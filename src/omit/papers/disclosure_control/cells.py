@@ -8,8 +8,9 @@ Its theorems are held against what the mechanisms do on small tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,27 +18,20 @@ import pandas as pd
 
 from omit._numeric import as_array
 from omit._text import rounded_up
+from omit.disclosure import measures
 from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogram
-from omit.disclosure.measures import (
-    Axis,
-    GroupMap,
-    exact_measures,
-    group_maps,
-    logistic_accuracy,
-    simulated_measures,
-    unique_exact_matches,
-)
+from omit.disclosure.measures import Axis, GroupMap
 from omit.disclosure.protection import Protection
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
 from omit.disclosure.table import Attribute, CountTable, chosen
 from omit.disclosure.tabulation import MISSING, tabulate
 from omit.guarantee import Guarantee
-from omit.papers.base import Computed, Settings
-from omit.study.cell import Cell, Computation
+from omit.papers.base import Computed
+from omit.study.cell import Computation, Row
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-THRESHOLD, RATE, RUNS = 6, 0.25, 200
+THRESHOLD, RATE = 6, 0.25
 FEATURES = ("PUMA", "RAC1P", "SEX", "OWN_RENT", "income50k")
 INCOME = "income50k = PINCP >= 50000"
 AGE = "age5 = bins(AGEP, 0, 100, 5)"
@@ -73,122 +67,92 @@ def excerpt(name: str) -> CountTable:
 
 def merged_missing(table: CountTable, name: str, category: str) -> CountTable:
     """Return the table with the missing values of an attribute counted as a category."""
-    (place,) = chosen(table.attributes, [name], "attribute")
-    attribute = table.attributes[place]
+    (position,) = chosen(table.attributes, [name], "attribute")
+    attribute = table.attributes[position]
     if MISSING not in attribute.categories:
         return table
-    counts = table.counts.copy()
-    counts = np.moveaxis(counts, place, 0)
+    counts = np.moveaxis(table.counts.copy(), position, 0)
     counts[attribute.position(category)] += counts[attribute.position(MISSING)]
-    kept = [each for each in attribute.categories if each != MISSING]
-    counts = counts[[attribute.position(each) for each in kept]]
+    kept = [known for known in attribute.categories if known != MISSING]
+    counts = counts[[attribute.position(known) for known in kept]]
     attributes = list(table.attributes)
-    attributes[place] = Attribute(name, tuple(kept), attribute.origin)
+    attributes[position] = Attribute(name, tuple(kept), attribute.origin)
     return CountTable(
         tuple(attributes),
-        np.moveaxis(counts, 0, place),
+        np.moveaxis(counts, 0, position),
         table.source,
         table.left_out,
         (f"Missing values of {name} count as {category!r}.",),
     )
 
 
-def mechanisms(
-    epsilon: float, quasi_identifiers: tuple[str, ...] = ("RAC1P",), k: int = THRESHOLD
-) -> list[Protection]:
-    """Return the four mechanisms of the experiments."""
-    return [
-        LaplaceHistogram(epsilon),
-        DiscreteGaussianHistogram(_FITTED_VARIANCE / Fraction(epsilon), epsilon),
-        RandomisedCellSuppression(k, epsilon=epsilon),
-        RandomisedSwapping(quasi_identifiers, RATE, epsilon=epsilon),
-    ]
-
-
-def mechanism_named(name: str, epsilon: float | None, k: int = THRESHOLD) -> Protection:
-    """Return a mechanism of the experiments by its key; the originals have no epsilon."""
-    if epsilon is None:
-        originals = (CellSuppression(k), Swapping(("RAC1P",), RATE))
-        return next(each for each in originals if each.key == name)
-    return next(each for each in mechanisms(epsilon, k=k) if each.key == name)
-
-
 NOISY = ("Laplace", "discrete Gaussian")
 RANDOMISED = ("randomised suppression", "randomised swapping")
 ORIGINAL = ("suppression", "swapping")
+_PROTECTIONS: Mapping[str, Callable[[Any, int, float], Protection]] = MappingProxyType(
+    {
+        "Laplace": lambda epsilon, k, rate: LaplaceHistogram(epsilon),
+        "discrete Gaussian": lambda epsilon, k, rate: DiscreteGaussianHistogram(
+            _FITTED_VARIANCE / Fraction(epsilon), epsilon
+        ),
+        "suppression": lambda epsilon, k, rate: CellSuppression(k),
+        "swapping": lambda epsilon, k, rate: Swapping(("RAC1P",), rate),
+        "randomised suppression": lambda epsilon, k, rate: RandomisedCellSuppression(
+            k, epsilon=epsilon
+        ),
+        "randomised swapping": lambda epsilon, k, rate: RandomisedSwapping(
+            ("RAC1P",), rate, epsilon=epsilon
+        ),
+    }
+)
 
 
-def runs_of(settings: Settings) -> int:
-    """Return how often everything is drawn that the paper draws."""
-    return RUNS if settings.runs is None else settings.runs
+def _protection(parameters: Row) -> Protection:
+    """Return the method of a cell; the originals have no epsilon."""
+    k, rate = parameters.get("k", THRESHOLD), parameters.get("rate", RATE)
+    return _PROTECTIONS[parameters["mechanism"]](parameters["epsilon"], k, rate)
 
 
-def _excerpt(shared: Mapping[str, Any], rng: np.random.Generator) -> CountTable:
+def _excerpt(shared: Row, rng: np.random.Generator) -> CountTable:
     return excerpt(shared["data"])
 
 
-def _measured(
-    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
-) -> dict[str, Any]:
+_MEASURES = ("bias", "fairness", "variance")
+
+
+def _measured(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return Table 1's measures of a mechanism, exactly and from runs."""
-    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
-    exact = exact_measures(mechanism, table)
-    runs = simulated_measures(mechanism, table, rng, parameters["runs"])
+    mechanism = _protection(parameters)
+    exact = measures.exact_measures(mechanism, table)
+    runs = measures.simulated_measures(mechanism, table, rng, parameters["runs"])
     guarantee = mechanism.guarantee(table.universe())
     return {
         # Without a guarantee delta is 1.
         "delta": guarantee.delta if isinstance(guarantee, Guarantee) else None,
-        "bias": exact.bias,
-        "fairness": exact.fairness,
-        "variance": exact.variance,
-        "bias, runs": runs.bias,
-        "fairness, runs": runs.fairness,
-        "variance, runs": runs.variance,
+        **{name: getattr(exact, name) for name in _MEASURES},
+        **{f"{name}, runs": getattr(runs, name) for name in _MEASURES},
     }
 
 
 MEASURED = Computation("measures of a protected table", 1, _measured, _excerpt, ("data",))
 
 
-def table_1_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return the cells of Table 1."""
-    return MEASURED.grid(
-        data="nist-ma",
-        epsilon=list(EPSILONS),
-        mechanism=[*NOISY, *RANDOMISED],
-        runs=runs_of(settings),
-    )
-
-
 def table_1(computed: Computed) -> pd.DataFrame:
     """Return Table 1: printed, exact, and estimated from as many runs as in the paper."""
     rows = []
     for line in computed.frame(MEASURED).to_dict("records"):
-        delta, error, fairness, variance = PRINTED[line["epsilon"], line["mechanism"]]
-        exact_delta = line["delta"]
-        rows.append(
-            {
-                "ε": line["epsilon"],
-                "mechanism": line["mechanism"],
-                "δ printed": delta,
-                "δ exact": "1" if pd.isna(exact_delta) else rounded_up(exact_delta, 2),
-                "bias printed": error,
-                "bias exact": line["bias"],
-                "bias, runs": line["bias, runs"],
-                "α printed": fairness,
-                "α exact": line["fairness"],
-                "α, runs": line["fairness, runs"],
-                "variance printed": variance,
-                "variance exact": line["variance"],
-                "variance, runs": line["variance, runs"],
-            }
-        )
+        delta, *printed = PRINTED[line["epsilon"], line["mechanism"]]
+        row = {"ε": line["epsilon"], "mechanism": line["mechanism"], "δ printed": delta}
+        row["δ exact"] = "1" if pd.isna(line["delta"]) else rounded_up(line["delta"], 2)
+        for name, value in zip(_MEASURES, printed, strict=True):
+            shown = "α" if name == "fairness" else name
+            row |= {f"{shown} printed": value, f"{shown} exact": line[name]}
+            row[f"{shown}, runs"] = line[f"{name}, runs"]
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _variants(
-    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+def _variants(parameters: Row, table: CountTable, rng: np.random.Generator) -> list[Row]:
     """Return what Table 1's swapping row could be: who may be a donor, and which one is.
 
     The last rows let one record be the donor of every target: all swapped records then land in
@@ -198,8 +162,7 @@ def _variants(
     for quasi in (("RAC1P",), ("RAC1P", "SEX"), FEATURES):
         for donor in ("another record", "other quasi-identifiers"):
             for ties in ("random", "first"):
-                mechanism = Swapping(quasi, RATE, donor, ties)
-                bias, variance = mechanism.bias_and_variance(table)
+                bias, variance = Swapping(quasi, RATE, donor, ties).bias_and_variance(table)
                 rows.append(
                     {
                         "swapped": ", ".join(quasi) if quasi != FEATURES else "all five",
@@ -215,32 +178,20 @@ def _variants(
     gain = RATE * (table.size - x)
     loss = RATE * np.where(np.arange(len(x)) == 0, x[1], x[0])
     cell = int((np.abs(2 * gain - printed[1]) + np.abs(gain + loss - printed[2])).argmin())
-    rows.append(
-        {
-            "swapped": "all five",
-            "donor": "one record for all targets",
-            "which": f"in a cell of {x[cell]:,}",
-            "bias": float(2 * gain[cell]),
-            "fairness": float(gain[cell] + loss[cell]),
-            # a fixed number of targets, drawn without replacement
-            "variance": float(RATE * (1 - RATE) * x[0] * (1 - x[0] / table.size)),
-        }
-    )
-    rows.append(
-        {
-            "swapped": "(printed, ε = 2)", "donor": "", "which": "",
-            "bias": printed[1], "fairness": printed[2], "variance": printed[3],
-        }
-    )  # fmt: skip
-    return rows
+    # A fixed number of targets, drawn without replacement.
+    variance = RATE * (1 - RATE) * x[0] * (1 - x[0] / table.size)
+    measured = 2 * gain[cell], gain[cell] + loss[cell], variance
+    one = {"swapped": "all five", "donor": "one record for all targets"}
+    one["which"] = f"in a cell of {x[cell]:,}"
+    last = {"swapped": "(printed, ε = 2)", "donor": "", "which": ""}
+    return [
+        *rows,
+        {**one, **dict(zip(_MEASURES, map(float, measured), strict=True))},
+        {**last, **dict(zip(_MEASURES, printed[1:], strict=True))},
+    ]
 
 
 VARIANTS = Computation("donors of swapping", 1, _variants, _excerpt, ("data",))
-
-
-def variant_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return the cell of all ways to choose donors."""
-    return VARIANTS.grid(data="nist-ma")
 
 
 def swapping_variants(computed: Computed) -> pd.DataFrame:
@@ -248,41 +199,17 @@ def swapping_variants(computed: Computed) -> pd.DataFrame:
     return computed.frame(VARIANTS).drop(columns="data")
 
 
-def _compared_with_original(
-    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
-) -> dict[str, Any]:
+def _compared_with_original(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return error and fairness of a method or its randomised version, exactly."""
-    epsilon, value = parameters["epsilon"], parameters["parameter"]
-    mechanism: Protection
-    if parameters["method"] == "suppression":
-        mechanism = CellSuppression(value)
-        if epsilon is not None:
-            mechanism = RandomisedCellSuppression(value, epsilon=epsilon)
-    else:
-        mechanism = Swapping(("RAC1P",), value / 100)
-        if epsilon is not None:
-            mechanism = RandomisedSwapping(("RAC1P",), value / 100, epsilon=epsilon)
-    found = exact_measures(mechanism, table)
-    return {"absolute error": found.absolute, "fairness": found.fairness}
+    method, value, epsilon = (parameters[name] for name in ("method", "parameter", "epsilon"))
+    name = method if epsilon is None else f"randomised {method}"
+    exact = measures.exact_measures(_PROTECTIONS[name](epsilon, value, value / 100), table)
+    return {"absolute error": exact.absolute, "fairness": exact.fairness}
 
 
 COMPARED = Computation(
     "randomised against original", 1, _compared_with_original, _excerpt, ("data",)
 )
-
-
-def figure_2_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return the cells of Figure 2: thresholds, and percentages of records swapped."""
-    return tuple(
-        cell
-        for method, values in (("suppression", range(2, 21, 2)), ("swapping", range(5, 51, 5)))
-        for cell in COMPARED.grid(
-            data="nist-ma",
-            method=method,
-            parameter=values,
-            epsilon=[None, *EPSILONS],
-        )
-    )
 
 
 def figure_2(computed: Computed) -> pd.DataFrame:
@@ -295,15 +222,13 @@ def figure_2(computed: Computed) -> pd.DataFrame:
 GROUPS = {"white men": {"RAC1P": "1", "SEX": "1"}, "black men": {"RAC1P": "2", "SEX": "1"}}
 
 
-def _national(shared: Mapping[str, Any], rng: np.random.Generator) -> CountTable:
+def _national(shared: Row, rng: np.random.Generator) -> CountTable:
     return tabulate(shared["data"], ["RAC1P", "SEX", "PINCP_DECILE", "EDU"])
 
 
-def _mapped(
-    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+def _mapped(parameters: Row, table: CountTable, rng: np.random.Generator) -> list[Row]:
     """Return two-way marginals of income decile and education, a row for each count."""
-    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"], parameters["k"])
+    mechanism = _protection(parameters)
     mean = as_array(mechanism.simulate(table, rng, parameters["runs"]).mean(axis=0))
     return [
         {
@@ -319,24 +244,13 @@ def _mapped(
             "intercept": each.line[0],
             "slope": each.line[1],
         }
-        for each in group_maps(mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean)
+        for each in measures.group_maps(mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean)
         for i, category in enumerate(each.x.categories)
         for j, other in enumerate(each.y.categories)
     ]
 
 
 MAPPED = Computation("two-way marginals of groups", 1, _mapped, _national, ("data",))
-
-
-def figure_3_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return the cells of Figure 3, at ε = 2 and k = 10."""
-    return MAPPED.grid(
-        data="nist-national",
-        mechanism=[*NOISY, *RANDOMISED],
-        epsilon=2.0,
-        k=10,
-        runs=runs_of(settings),
-    )
 
 
 def figure_3(computed: Computed) -> list[GroupMap]:
@@ -369,39 +283,24 @@ def figure_3(computed: Computed) -> list[GroupMap]:
     return found
 
 
-def _classified_table(shared: Mapping[str, Any], rng: np.random.Generator) -> CountTable:
+def _classified_table(shared: Row, rng: np.random.Generator) -> CountTable:
     features = ["RAC1P", "age5", "SEX", "OWN_RENT", "income50k"]
     table = tabulate(shared["data"], features, derive=[INCOME, AGE], missing="category")
     return merged_missing(table, "income50k", "no")
 
 
-def _classified(
-    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
-) -> dict[str, Any]:
+def _classified(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return the accuracy of logistic regression on releases, scored on the original."""
-    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
-    draws = mechanism.simulate(table, rng, parameters["runs"])
-    scores = [logistic_accuracy(table, draw, "income50k") for draw in draws]
+    draws = _protection(parameters).simulate(table, rng, parameters["runs"])
+    scores = [measures.logistic_accuracy(table, draw, "income50k") for draw in draws]
     return {
         "accuracy": float(np.mean(scores)),
         "standard error": float(np.std(scores) / math.sqrt(len(scores))),
-        "baseline": logistic_accuracy(table, as_array(table.flat), "income50k"),
+        "baseline": measures.logistic_accuracy(table, as_array(table.flat), "income50k"),
     }
 
 
 CLASSIFIED = Computation("classifier from releases", 1, _classified, _classified_table, ("data",))
-
-
-def figure_4_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return the cells of Figure 4; what is not randomised needs one run, and no epsilon."""
-    runs = runs_of(settings)
-    grid, data = CLASSIFIED.grid, "nist-ma"
-    drawn = [*NOISY, *RANDOMISED]
-    return (
-        *grid(data=data, mechanism=drawn, epsilon=list(EPSILONS), runs=runs),
-        *grid(data=data, mechanism="suppression", epsilon=None, runs=1),
-        *grid(data=data, mechanism="swapping", epsilon=None, runs=runs),
-    )
 
 
 def figure_4(computed: Computed) -> pd.DataFrame:
@@ -416,27 +315,17 @@ def figure_4(computed: Computed) -> pd.DataFrame:
     return pd.concat(parts)[names].reset_index(drop=True)
 
 
-def _matched(
-    parameters: Mapping[str, Any], table: CountTable, rng: np.random.Generator
-) -> dict[str, Any]:
+def _matched(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return the share of records that are unique and matched exactly in a release."""
-    mechanism = mechanism_named(parameters["mechanism"], parameters["epsilon"])
-    matches = unique_exact_matches(table, mechanism.simulate(table, rng, parameters["runs"]))
+    mechanism = _protection(parameters)
+    matches = measures.unique_exact_matches(
+        table, mechanism.simulate(table, rng, parameters["runs"])
+    )
     unique = float(100 * (table.flat == 1).sum() / table.size)
     return {"matches": float(matches.mean()), "all unique": unique}
 
 
 MATCHED = Computation("unique exact matches", 1, _matched, _excerpt, ("data",))
-
-
-def figure_5_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return the cells of Figure 5: Massachusetts and Texas, without suppression."""
-    return MATCHED.grid(
-        data=["nist-ma", "nist-tx"],
-        epsilon=list(EPSILONS),
-        mechanism=[*NOISY, "randomised swapping"],
-        runs=runs_of(settings),
-    )
 
 
 def figure_5(computed: Computed) -> pd.DataFrame:

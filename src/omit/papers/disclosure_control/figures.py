@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from omit._text import promised
 from omit.disclosure.figures import group_map_figure
-from omit.papers.base import Computed, Exhibit
-from omit.papers.disclosure_control.cells import (
-    MAPPED,
-    figure_1,
-    figure_2,
-    figure_2_cells,
-    figure_3,
-    figure_3_cells,
-    figure_4,
-    figure_4_cells,
-    figure_5,
-    figure_5_cells,
-    runs_of,
-    swapping_variants,
-    table_1,
-    table_1_cells,
-    variant_cells,
-)
-from omit.papers.disclosure_control.theorems import theorem_cells, theorem_frame
+from omit.papers.base import Computed, Exhibit, Settings
+from omit.papers.disclosure_control import cells
+from omit.papers.disclosure_control.theorems import CHECKED, THEOREMS, theorem_frame
 from omit.report.figure import epsilon_label, epsilon_style, panels, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from omit.study.cell import Cell
+
 
 def _errors_and_fairness(computed: Computed) -> Figure:
     """Return Figure 2: errors and fairness of both methods over their parameters."""
-    found = figure_2(computed)
+    found = cells.figure_2(computed)
     figure, grid = panels(9.6, 6.6, 2, 2)
     labels = {"suppression": "threshold k", "swapping": "records swapped, %"}
     for column, (method, axis) in enumerate(labels.items()):
@@ -61,21 +47,16 @@ def _errors_and_fairness(computed: Computed) -> Figure:
 
 def _accuracies(computed: Computed) -> Figure:
     """Return Figure 4: accuracy over epsilon, one line for each mechanism."""
-    found = figure_4(computed)
+    found = cells.figure_4(computed)
     figure, ((axes,),) = panels(7.6, 4.6)
     for index, (name, part) in enumerate(found.groupby("mechanism", sort=False)):
         style = series_style(index, markers=True)
         axes.plot(part["epsilon"], part["accuracy"], label=str(name), **style)
-    axes.axhline(found["baseline"].iloc[0], color="0.6", linewidth=3, zorder=0)
-    axes.text(
-        1.05 * found["epsilon"].max(),
-        found["baseline"].iloc[0],
-        "unprotected",
-        va="bottom",
-        fontsize=9,
-    )
+    level, largest = found["baseline"].iloc[0], found["epsilon"].max()
+    axes.axhline(level, color="0.6", linewidth=3, zorder=0)
+    axes.text(1.05 * largest, level, "unprotected", va="bottom", fontsize=9)
     _epsilon_axis(axes, found["epsilon"])
-    axes.set_xlim(0.9 * found["epsilon"].min(), 1.6 * found["epsilon"].max())
+    axes.set_xlim(0.9 * found["epsilon"].min(), 1.6 * largest)
     axes.set_ylabel("records classified right, %")
     axes.legend(frameon=False, fontsize=9, loc="lower right")
     return figure
@@ -83,19 +64,15 @@ def _accuracies(computed: Computed) -> Figure:
 
 def _matches(computed: Computed) -> Figure:
     """Return Figure 5: unique exact matches over epsilon."""
-    found = figure_5(computed)
+    found = cells.figure_5(computed)
     figure, (row,) = panels(9.6, 4.0, columns=2, sharey=True)
     for axes, (name, data) in zip(row, found.groupby("data"), strict=True):
         for index, (mechanism, part) in enumerate(data.groupby("mechanism", sort=False)):
             style = series_style(index, markers=True)
             axes.plot(part["epsilon"], part["matches"], label=str(mechanism), **style)
-        axes.axhline(data["all unique"].iloc[0], color="0.6", linewidth=3, zorder=0)
-        axes.text(
-            found["epsilon"].min(),
-            data["all unique"].iloc[0] * 0.93,
-            "all unique records",
-            fontsize=9,
-        )
+        level = data["all unique"].iloc[0]
+        axes.axhline(level, color="0.6", linewidth=3, zorder=0)
+        axes.text(found["epsilon"].min(), level * 0.93, "all unique records", fontsize=9)
         _epsilon_axis(axes, found["epsilon"])
         axes.set_title({"nist-ma": "Massachusetts", "nist-tx": "Texas"}[str(name)], fontsize=11)
         axes.set_ylim(0, None)
@@ -116,35 +93,58 @@ def _epsilon_axis(axes: Axes, epsilons: Iterable[float]) -> None:
 
 def _group_maps(computed: Computed) -> Figure:
     """Return Figure 3: what mechanisms change for white and for black men."""
-    return group_map_figure(figure_3(computed), f"mean of {runs_of(computed.settings)} runs")
+    return group_map_figure(cells.figure_3(computed), f"mean of {computed.settings.runs} runs")
 
 
 def _regressions(computed: Computed) -> pd.DataFrame:
     """Return the errors and regression lines of Figure 3."""
     names = ["mechanism", "group", "error for 100 records"]
     names += ["true intercept", "true slope", "intercept", "slope"]
-    return computed.frame(MAPPED)[names].drop_duplicates().reset_index(drop=True)
+    return computed.frame(cells.MAPPED)[names].drop_duplicates().reset_index(drop=True)
 
 
-def _errors_of_table_1(computed: Computed) -> pd.DataFrame:
-    shown = table_1(computed).round(3)
-    return shown[list(shown.columns[:7])]
+def _parts_of_table_1(*columns: slice) -> Callable[[Computed], pd.DataFrame]:
+    """Return the function that shows some columns of Table 1."""
 
+    def numbers(computed: Computed) -> pd.DataFrame:
+        shown = cells.table_1(computed).round(3)
+        return shown[[name for part in columns for name in shown.columns[part]]]
 
-def _fairness_of_table_1(computed: Computed) -> pd.DataFrame:
-    shown = table_1(computed).round(3)
-    return shown[[*shown.columns[:2], *shown.columns[7:]]]
-
-
-def notes(computed: Computed) -> tuple[str, ...]:
-    """Return where the data come from, and what was done to them."""
-    return (
-        "The records are public-use data of the American Community Survey 2019 (NIST excerpts).",
-        "Guarantees are under replace. Missing incomes count as below 50,000.",
-    )
+    return numbers
 
 
 _MA = ("nist-ma",)
+_RANDOM = [*cells.NOISY, *cells.RANDOMISED]
+
+
+def _measured(settings: Settings) -> tuple[Cell, ...]:
+    return cells.MEASURED.grid(
+        data=_MA, epsilon=cells.EPSILONS, mechanism=_RANDOM, runs=settings.runs
+    )
+
+
+def _variants(settings: Settings) -> tuple[Cell, ...]:
+    return cells.VARIANTS.grid(data=_MA)
+
+
+def _compared(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Figure 2: thresholds, and percentages of records swapped."""
+    grid, epsilons = cells.COMPARED.grid, [None, *cells.EPSILONS]
+    return (
+        *grid(data=_MA, method="suppression", parameter=range(2, 21, 2), epsilon=epsilons),
+        *grid(data=_MA, method="swapping", parameter=range(5, 51, 5), epsilon=epsilons),
+    )
+
+
+def _classified(settings: Settings) -> tuple[Cell, ...]:
+    """Return the cells of Figure 4; what is not randomised needs one run, and no epsilon."""
+    grid, runs = cells.CLASSIFIED.grid, settings.runs
+    return (
+        *grid(data=_MA, mechanism=_RANDOM, epsilon=cells.EPSILONS, runs=runs),
+        *grid(data=_MA, mechanism="suppression", epsilon=None, runs=1),
+        *grid(data=_MA, mechanism="swapping", epsilon=None, runs=runs),
+    )
+
 
 EXHIBITS = (
     Exhibit(
@@ -154,21 +154,18 @@ EXHIBITS = (
         "Figure 1: the methods on a small table",
         "Our own numbers: below 3 becomes 1, and a quarter of the records gets the gender of a "
         "record of the same block and age.",
-        lambda computed: figure_1(),
-        cells=lambda settings: (),
+        lambda computed: cells.figure_1(),
     ),
     Exhibit(
         "table-1",
         1,
         "table",
         "Table 1: Massachusetts",
-        lambda computed: (
-            f"As printed, exactly, and estimated from {runs_of(computed.settings)} "
-            "runs as in the paper. Bias is the sum of absolute biases (the paper's error). "
-            "Discrete Gaussian noise has the variance that fits the printed one, 19.8/ε."
-        ),
-        _errors_of_table_1,
-        cells=lambda settings: (*table_1_cells(settings), *variant_cells(settings)),
+        "As printed, exactly, and estimated from {runs} runs as in the paper. Bias is the sum of "
+        "absolute biases (the paper's error). Discrete Gaussian noise has the variance that fits "
+        "the printed one, 19.8/ε.",
+        _parts_of_table_1(slice(7)),
+        cells=lambda settings: (*_measured(settings), *_variants(settings)),
         data=_MA,
     ),
     Exhibit(
@@ -176,12 +173,10 @@ EXHIBITS = (
         1,
         "table",
         "Table 1: fairness and largest variance",
-        lambda computed: (
-            f"As printed, exactly, and estimated from {runs_of(computed.settings)} "
-            "runs: the range of noisy estimates is too large."
-        ),
-        _fairness_of_table_1,
-        cells=table_1_cells,
+        "As printed, exactly, and estimated from {runs} runs: the range of noisy estimates is too "
+        "large.",
+        _parts_of_table_1(slice(2), slice(7, None)),
+        cells=_measured,
         data=_MA,
     ),
     Exhibit(
@@ -190,8 +185,8 @@ EXHIBITS = (
         "table",
         "Table 1: what its swapping row is",
         "Ways to choose donors, at a rate of 25 %, exactly.",
-        lambda computed: swapping_variants(computed).round(2),
-        cells=variant_cells,
+        lambda computed: cells.swapping_variants(computed).round(2),
+        cells=_variants,
         data=_MA,
     ),
     Exhibit(
@@ -200,9 +195,9 @@ EXHIBITS = (
         "figure",
         "Figure 2: the randomised methods and the originals",
         "Massachusetts, exact. Wide grey lines: the originals.",
-        figure_2,
+        cells.figure_2,
         _errors_and_fairness,
-        figure_2_cells,
+        _compared,
         _MA,
     ),
     Exhibit(
@@ -210,14 +205,13 @@ EXHIBITS = (
         3,
         "figure",
         "Figure 3: white and black men",
-        lambda computed: (
-            "National, ε = 2, k = 10, race swapped; mean change of "
-            f"{runs_of(computed.settings)} runs. Red: too few. Solid line: regression in the data, "
-            "dashed: in the release."
-        ),
+        "National, ε = 2, k = 10, race swapped; mean change of {runs} runs. Red: too few. Solid "
+        "line: regression in the data, dashed: in the release.",
         _regressions,
         _group_maps,
-        figure_3_cells,
+        lambda settings: cells.MAPPED.grid(
+            data="nist-national", mechanism=_RANDOM, epsilon=2.0, k=10, runs=settings.runs
+        ),
         ("nist-national",),
     ),
     Exhibit(
@@ -225,13 +219,10 @@ EXHIBITS = (
         4,
         "figure",
         "Figure 4: logistic regression on released data",
-        lambda computed: (
-            f"Massachusetts, mean of {runs_of(computed.settings)} runs, scored on the "
-            "original data."
-        ),
-        figure_4,
+        "Massachusetts, mean of {runs} runs, scored on the original data.",
+        cells.figure_4,
         _accuracies,
-        figure_4_cells,
+        _classified,
         _MA,
     ),
     Exhibit(
@@ -239,14 +230,16 @@ EXHIBITS = (
         5,
         "figure",
         "Figure 5: unique exact matches",
-        lambda computed: (
-            f"Mean of {runs_of(computed.settings)} runs; counts are rounded. A larger "
-            "value discloses more (the paper also says that a higher score is a smaller risk: the "
-            "two sentences contradict)."
-        ),
-        figure_5,
+        "Mean of {runs} runs; counts are rounded. A larger value discloses more (the paper also "
+        "says that a higher score is a smaller risk: the two sentences contradict).",
+        cells.figure_5,
         _matches,
-        figure_5_cells,
+        lambda settings: cells.MATCHED.grid(
+            data=["nist-ma", "nist-tx"],
+            epsilon=cells.EPSILONS,
+            mechanism=[*cells.NOISY, "randomised swapping"],
+            runs=settings.runs,
+        ),
         ("nist-ma", "nist-tx"),
     ),
     Exhibit(
@@ -256,7 +249,7 @@ EXHIBITS = (
         "The theorems on small tables",
         "What was found, what the theorem states, and whether it holds there.",
         theorem_frame,
-        cells=theorem_cells,
+        cells=lambda settings: CHECKED.grid(theorem=[theorem.name for theorem in THEOREMS]),
         data=_MA,
     ),
 )

@@ -7,8 +7,8 @@ tables" are small ones whose exact measures are known.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from omit.disclosure.swapping import RandomisedSwapping
 from omit.disclosure.swapping_exact import exact_swapping_delta
 from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.guarantee import Guarantee
-from omit.papers.base import Claim, Computed, Finding, Settings, agreement
+from omit.papers.base import Claim, Computed, Finding, agreement
 from omit.papers.disclosure_control.cells import excerpt
-from omit.study.cell import Cell, Computation
+from omit.study.cell import Computation, Row
 
 CASES = 2000
 _ROUNDING = 1 + 1e-12
@@ -36,11 +36,11 @@ def row_of_counts(*counts: int) -> CountTable:
     return CountTable((kinds,), np.array(counts))
 
 
-def _check(check: str, found: float, stated: float, holds: bool) -> dict[str, Any]:
+def _check(check: str, found: float, stated: float, holds: bool) -> Row:
     return {"check": check, "found": float(found), "stated": float(stated), "holds": bool(holds)}
 
 
-def _lemma_1(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _lemma_1(rng: np.random.Generator) -> list[Row]:
     worst = -math.inf
     for _ in range(CASES):
         outputs = int(rng.integers(2, 7))
@@ -52,7 +52,7 @@ def _lemma_1(rng: np.random.Generator) -> list[dict[str, Any]]:
     return [_check(check, worst, 0.0, worst <= 1e-12)]
 
 
-def _theorem_1(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _theorem_1(rng: np.random.Generator) -> list[Row]:
     suppression = RandomisedCellSuppression(6, False, 1.0)
     universe = Universe((Attribute("kind", ("a", "b", "c")),), records=39, largest_count=20)
     exact, printed = suppression.exact_delta(1.0, universe), suppression.published_delta(20)
@@ -65,14 +65,14 @@ def _theorem_1(rng: np.random.Generator) -> list[dict[str, Any]]:
     ]
 
 
-def _theorem_2(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _theorem_2(rng: np.random.Generator) -> list[Row]:
     odd, uneven = RandomisedCellSuppression(3, False, 1.0), row_of_counts(2, 2, 2)
     bias = exact_measures(odd, uneven).bias
     bound = published_bounds(odd, uneven)["Theorem 2: sum of biases"]
     return [_check("sum of biases, three cells of 2, k = 3", bias, bound, bias <= bound)]
 
 
-def _theorem_3(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _theorem_3(rng: np.random.Generator) -> list[Row]:
     swapping = RandomisedSwapping(("race",), rate=1.0, epsilon=0.1)
     race, town = Attribute("race", ("x", "y", "z")), Attribute("town", ("A", "B"))
     few = exact_swapping_delta(swapping, Universe((race, town), 3), 0.1)
@@ -81,7 +81,7 @@ def _theorem_3(rng: np.random.Generator) -> list[dict[str, Any]]:
     return [_check("δ of 3 records, ε = 0.1", few.delta, claimed, few.delta <= claimed)]
 
 
-def _proposition_1(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _proposition_1(rng: np.random.Generator) -> list[Row]:
     table = excerpt("nist-ma")
     swapping = RandomisedSwapping(("RAC1P",), 0.25, epsilon=1.0)
     bias, _ = swapping.bias_and_variance(table)
@@ -98,7 +98,7 @@ def _proposition_1(rng: np.random.Generator) -> list[dict[str, Any]]:
     ]
 
 
-def _theorems_5_and_7(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _theorems_5_and_7(rng: np.random.Generator) -> list[Row]:
     above = {"Theorem 5": 0, "Theorem 7": 0}
     for _ in range(CASES):
         counts = rng.integers(0, 40, size=int(rng.integers(2, 8)))
@@ -116,7 +116,7 @@ def _theorems_5_and_7(rng: np.random.Generator) -> list[dict[str, Any]]:
     ]
 
 
-def _theorem_8(rng: np.random.Generator) -> list[dict[str, Any]]:
+def _theorem_8(rng: np.random.Generator) -> list[Row]:
     disordered, reversed_ = 0, 0
     for _ in range(CASES):
         k = int(rng.integers(2, 20))
@@ -143,31 +143,104 @@ def _theorem_8(rng: np.random.Generator) -> list[dict[str, Any]]:
     ]
 
 
-_CHECKS: Mapping[str, Callable[[np.random.Generator], list[dict[str, Any]]]] = MappingProxyType(
-    {
-        "Lemma 1": _lemma_1,
-        "Theorem 1": _theorem_1,
-        "Theorem 2": _theorem_2,
-        "Theorem 3": _theorem_3,
-        "Proposition 1, Theorems 4 and 6": _proposition_1,
-        "Theorems 5 and 7": _theorems_5_and_7,
-        "Theorem 8": _theorem_8,
-    }
+@dataclass(frozen=True)
+class Theorem:
+    """A statement of the paper, how it is checked, and what its checks say in words."""
+
+    name: str
+    sentence: str
+    check: Callable[[np.random.Generator], list[Row]]
+    evidence: Callable[[list[Row]], str]
+
+    def judge(self, checks: pd.DataFrame) -> Finding:
+        """Return whether all, some or none of the checks hold."""
+        rows: Any = checks[checks["theorem"] == self.name].to_dict("records")
+        return Finding(agreement(*(row["holds"] for row in rows)), self.evidence(rows))
+
+
+THEOREMS = (
+    Theorem(
+        "Lemma 1",
+        "If the outputs whose likelihood ratio exceeds e^ε have probability at most δ, the "
+        "mechanism is (ε, δ)-DP.",
+        _lemma_1,
+        lambda rows: (
+            "The sum of max(0, P − e^ε Q) has a term for such outputs only, of at most P each: on "
+            f"{CASES:,} random pairs of distributions it exceeds their probability by at most "
+            f"{max(0.0, rows[0]['found']):.0e}. The condition must hold for all neighbours in both "
+            "orders; it is sufficient, not necessary."
+        ),
+    ),
+    Theorem(
+        "Theorem 1",
+        "Randomised suppression is (ε, 1 − e^(−ε(B−k))/4)-DP.",
+        _theorem_1,
+        lambda rows: (
+            "Valid if empty cells are suppressed too, and not tight: for B = 20, k = 6, ε = 1 the "
+            f"exact δ is 1 − {rows[0]['found']:.3g}, the theorem's 1 − {rows[0]['stated']:.3g}. "
+            "With empty cells left as they are, as in the experiments, δ is "
+            f"{1 - rows[1]['found']:g}."
+        ),
+    ),
+    Theorem(
+        "Theorem 2",
+        "The biases of randomised suppression sum up to at most ‖k/2 − x‖₂ ‖p‖₂.",
+        _theorem_2,
+        lambda rows: (
+            "For odd k the mechanism uses ⌊k/2⌋ and the bound k/2: three cells of 2, k = 3, ε = 1 "
+            f"have {rows[0]['found']:.4g}, the bound says {rows[0]['stated']:.4g}."
+        ),
+    ),
+    Theorem(
+        "Theorem 3",
+        "Randomised swapping is (ε, δ)-DP with δ below 1.",
+        _theorem_3,
+        lambda rows: (
+            "Attributes that are not swapped are released as they are, so δ = 1. Even if only "
+            f"quasi-identifiers change ({CHANGE_QUASI_IDENTIFIERS}): ε = 0.1, γ = 0 and 3 records "
+            f"need {rows[0]['found']:.3f}, the theorem says {rows[0]['stated']:.3f}."
+        ),
+    ),
+    Theorem(
+        "Proposition 1, Theorems 4 and 6",
+        "The bias of a swapped cell is between (1 − γ)(L − m²) and (1 − γ)m².",
+        _proposition_1,
+        lambda rows: (
+            "On this table, and vacuous: for Massachusetts the bounds are "
+            f"±{rows[1]['stated']:.2g}, and the biases lie between {rows[0]['found']:.1f} and "
+            f"{rows[1]['found']:.1f}."
+        ),
+    ),
+    Theorem(
+        "Theorems 5 and 7",
+        "Randomised suppression and the Laplace histogram are fair up to the stated α.",
+        _theorems_5_and_7,
+        lambda rows: (
+            f"On {CASES:,} random tables each, the exact fairness "
+            f"{'never exceeds' if all(row['holds'] for row in rows) else 'exceeds somewhere'} the "
+            "stated α."
+        ),
+    ),
+    Theorem(
+        "Theorem 8",
+        "For smallest counts between 2 and k the Laplace histogram is at least as fair.",
+        _theorem_8,
+        lambda rows: (
+            f"It compares upper bounds, {'' if rows[0]['holds'] else 'not '}in this order on "
+            f"{CASES:,} random tables; the exact α are the other way round on "
+            f"{rows[1]['found']:,.0f} of them. Counts (2, 12), k = 4, ε = 4: "
+            f"{rows[2]['found']:.3g} for Laplace, {rows[2]['stated']:.2g} for suppression."
+        ),
+    ),
 )
 
 
-def _checked(
-    parameters: Mapping[str, Any], prepared: object, rng: np.random.Generator
-) -> list[dict[str, Any]]:
-    return _CHECKS[parameters["theorem"]](rng)
+def _checked(parameters: Row, prepared: object, rng: np.random.Generator) -> list[Row]:
+    (theorem,) = (one for one in THEOREMS if one.name == parameters["theorem"])
+    return theorem.check(rng)
 
 
 CHECKED = Computation("theorems on small tables", 1, _checked)
-
-
-def theorem_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return a cell for every theorem."""
-    return CHECKED.grid(theorem=list(_CHECKS))
 
 
 def theorem_frame(computed: Computed) -> pd.DataFrame:
@@ -175,103 +248,7 @@ def theorem_frame(computed: Computed) -> pd.DataFrame:
     return computed.frame(CHECKED)
 
 
-def _lemma_evidence(rows: list[dict[str, Any]]) -> str:
-    return (
-        "The sum of max(0, P − e^ε Q) has a term for such outputs only, of at most P each: on "
-        f"{CASES:,} random pairs of distributions it exceeds their probability by at most "
-        f"{max(0.0, rows[0]['found']):.0e}. The condition must hold for all neighbours in both "
-        "orders; it is sufficient, not necessary."
-    )
-
-
-def _theorem_1_evidence(rows: list[dict[str, Any]]) -> str:
-    return (
-        "Valid if empty cells are suppressed too, and not tight: for B = 20, k = 6, ε = 1 the "
-        f"exact δ is 1 − {rows[0]['found']:.3g}, the theorem's 1 − {rows[0]['stated']:.3g}. With "
-        f"empty cells left as they are, as in the experiments, δ is {1 - rows[1]['found']:g}."
-    )
-
-
-def _theorem_2_evidence(rows: list[dict[str, Any]]) -> str:
-    return (
-        "For odd k the mechanism uses ⌊k/2⌋ and the bound k/2: three cells of 2, k = 3, ε = 1 have "
-        f"{rows[0]['found']:.4g}, the bound says {rows[0]['stated']:.4g}."
-    )
-
-
-def _theorem_3_evidence(rows: list[dict[str, Any]]) -> str:
-    return (
-        "Attributes that are not swapped are released as they are, so δ = 1. Even if only "
-        f"quasi-identifiers change ({CHANGE_QUASI_IDENTIFIERS}): ε = 0.1, γ = 0 and 3 records need "
-        f"{rows[0]['found']:.3f}, the theorem says {rows[0]['stated']:.3f}."
-    )
-
-
-def _proposition_evidence(rows: list[dict[str, Any]]) -> str:
-    return (
-        "On this table, and vacuous: for Massachusetts the bounds are "
-        f"±{rows[1]['stated']:.2g}, and the biases lie between {rows[0]['found']:.1f} and "
-        f"{rows[1]['found']:.1f}."
-    )
-
-
-def _fairness_evidence(rows: list[dict[str, Any]]) -> str:
-    fair = all(row["holds"] for row in rows)
-    return (
-        f"On {CASES:,} random tables each, the exact fairness "
-        f"{'never exceeds' if fair else 'exceeds somewhere'} the stated α."
-    )
-
-
-def _theorem_8_evidence(rows: list[dict[str, Any]]) -> str:
-    return (
-        f"It compares upper bounds, {'' if rows[0]['holds'] else 'not '}in this order on {CASES:,} "
-        f"random tables; the exact α are the other way round on {rows[1]['found']:,.0f} of them. "
-        f"Counts (2, 12), k = 4, ε = 4: {rows[2]['found']:.3g} for Laplace, "
-        f"{rows[2]['stated']:.2g} for suppression."
-    )
-
-
-def _claim(theorem: str, sentence: str, evidence: Callable[[list[dict[str, Any]]], str]) -> Claim:
-    def judged(computed: Computed) -> Finding:
-        every = theorem_frame(computed)
-        rows = every[every["theorem"] == theorem].to_dict("records")
-        return Finding(agreement(bool(row["holds"]) for row in rows), evidence(rows))
-
-    return Claim(theorem, sentence, ("theorems",), judged)
-
-
-THEOREM_CLAIMS = (
-    _claim(
-        "Lemma 1",
-        "If the outputs whose likelihood ratio exceeds e^ε have probability at most δ, the "
-        "mechanism is (ε, δ)-DP.",
-        _lemma_evidence,
-    ),
-    _claim(
-        "Theorem 1",
-        "Randomised suppression is (ε, 1 − e^(−ε(B−k))/4)-DP.",
-        _theorem_1_evidence,
-    ),
-    _claim(
-        "Theorem 2",
-        "The biases of randomised suppression sum up to at most ‖k/2 − x‖₂ ‖p‖₂.",
-        _theorem_2_evidence,
-    ),
-    _claim("Theorem 3", "Randomised swapping is (ε, δ)-DP with δ below 1.", _theorem_3_evidence),
-    _claim(
-        "Proposition 1, Theorems 4 and 6",
-        "The bias of a swapped cell is between (1 − γ)(L − m²) and (1 − γ)m².",
-        _proposition_evidence,
-    ),
-    _claim(
-        "Theorems 5 and 7",
-        "Randomised suppression and the Laplace histogram are fair up to the stated α.",
-        _fairness_evidence,
-    ),
-    _claim(
-        "Theorem 8",
-        "For smallest counts between 2 and k the Laplace histogram is at least as fair.",
-        _theorem_8_evidence,
-    ),
+THEOREM_CLAIMS = tuple(
+    Claim(theorem.name, theorem.sentence, ("theorems",), theorem.judge, theorem_frame)
+    for theorem in THEOREMS
 )

@@ -3,10 +3,12 @@
 A cell is one point of a plot: the error of a statistic after an omission. A statistic of a column
 has its exact error where there is one. A clustering is simulated, with the same random numbers for
 all omissions at one epsilon, so that differences are sharp; the seed belongs to what they share.
+`judged` makes one table of all cells, with the standing of every omission.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,15 +18,16 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from omit._numeric import FloatArray
-from omit.accuracy.expected import Question
+from omit.accuracy.expected import Question, Setting
 from omit.data.column import Column
 from omit.data.points import Points
-from omit.data.reading import read, read_points
+from omit.data.reading import read_points
 from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import Guarantee
-from omit.laws.intervals import NORMAL
+from omit.laws.intervals import NORMAL, judge_all, student_quantile
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.kmeans import DPLloyd
 from omit.mechanisms.kmedian import PrivateKMedian
@@ -33,8 +36,8 @@ from omit.mechanisms.mode import NoisyMode
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import NoOmission, PoissonSampling
-from omit.papers.base import OwnData, Settings, read_column
-from omit.study.cell import Cell, Computation
+from omit.papers.base import Computed, OwnData, Settings, read_column
+from omit.study.cell import Cell, Computation, Row
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -59,15 +62,10 @@ class Subject:
         return self.mechanism.split(",")[0].split(" as ")[0]
 
     @property
-    def place(self) -> str:
+    def data_name(self) -> str:
         """Which data, for people."""
         data = Path(self.data).name
         return data if self.column is None else f"{data} {self.column}"
-
-    @property
-    def title(self) -> str:
-        """What it is, for people."""
-        return f"{self.mechanism}: {self.place}"
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,6 @@ class PaperFigure:
 
     Attributes
     ----------
-    number
-        Its number in the paper.
     kind
         ``"sampling"``: errors over the sampling rate. ``"suppression"``: differences over (m, M).
         ``"privacy"``: bounds, without data.
@@ -92,11 +88,6 @@ class PaperFigure:
     subjects: tuple[Subject, ...] = ()
     noise_reduction: bool = True
 
-    @property
-    def name(self) -> str:
-        """What its files are called."""
-        return f"figure-{self.number:02d}"
-
 
 _COLUMNS = (
     ("adult", "age"),
@@ -108,42 +99,44 @@ _COLUMNS = (
 )
 _MODE_COLUMNS = (_COLUMNS[0], _COLUMNS[1], _COLUMNS[4], _COLUMNS[5])
 _MEANS = ("mean, Laplace", "mean, Gaussian")
-_MODES = (
-    "mode, Laplace",
-    "mode, Gaussian",
-    "mode, exponential",
-    "mode, exponential mechanism",
+_MODES = ("mode, Laplace", "mode, Gaussian", "mode, exponential", "mode, exponential mechanism")
+_STATISTICS = ((_COLUMNS, _MEANS), (_MODE_COLUMNS, _MODES))
+MEDIAN, _MEDIAN_PUBLISHED = (
+    Subject("kmedian-synthetic", None, name) for name in ("k-median", "k-median as published")
 )
-_MEDIAN = tuple(
-    Subject("kmedian-synthetic", None, each) for each in ("k-median", "k-median as published")
+LLOYD, LLOYD_PUBLISHED = (
+    Subject("adult", None, name) for name in ("DPLloyd", "DPLloyd as published")
 )
-_LLOYD = tuple(Subject("adult", None, each) for each in ("DPLloyd", "DPLloyd as published"))
-_AGE = (Subject("adult", "age", "mean, Laplace"), Subject("adult", "age", "mode, Laplace"))
+AGE_MEAN, AGE_MODE = (Subject("adult", "age", name) for name in (_MEANS[0], _MODES[0]))
+_CLUSTERED = ((MEDIAN, _MEDIAN_PUBLISHED), (LLOYD, LLOYD_PUBLISHED))
 
 
 def _declared() -> dict[int, PaperFigure]:
-    found = [
-        PaperFigure(1, "sampling", (*_AGE, _LLOYD[0])),
-        PaperFigure(2, "privacy"),
-        PaperFigure(3, "suppression", (*_AGE, _LLOYD[0])),
-    ]
-    for columns, mechanisms in ((_COLUMNS, _MEANS), (_MODE_COLUMNS, _MODES)):
-        for data, column in columns:
-            subjects = tuple(Subject(data, column, each) for each in mechanisms)
-            found.append(PaperFigure(len(found) + 1, "sampling", subjects))
-    found.append(PaperFigure(len(found) + 1, "sampling", (*_MEDIAN, *_LLOYD)))
+    figures: list[PaperFigure] = []
+
+    def add(
+        kind: Literal["sampling", "suppression", "privacy"],
+        *subjects: Subject,
+        noise_reduction: bool = True,
+    ) -> None:
+        figures.append(PaperFigure(len(figures) + 1, kind, subjects, noise_reduction))
+
+    add("sampling", AGE_MEAN, AGE_MODE, LLOYD)
+    add("privacy")
+    add("suppression", AGE_MEAN, AGE_MODE, LLOYD)
+    for columns, mechanisms in _STATISTICS:
+        for column in columns:
+            add("sampling", *(Subject(*column, mechanism) for mechanism in mechanisms))
+    add("sampling", *_CLUSTERED[0], *_CLUSTERED[1])
     for noise_reduction in (True, False):
-        for columns, mechanisms in ((_COLUMNS, _MEANS), (_MODE_COLUMNS, _MODES)):
-            for data, column in columns:
-                for each in mechanisms:
-                    subject = Subject(data, column, each)
-                    found.append(
-                        PaperFigure(len(found) + 1, "suppression", (subject,), noise_reduction)
-                    )
-        for subjects in (_MEDIAN, _LLOYD):
-            found.append(PaperFigure(len(found) + 1, "suppression", subjects, noise_reduction))
-    found.append(PaperFigure(len(found) + 1, "privacy"))
-    return {each.number: each for each in found}
+        for columns, mechanisms in _STATISTICS:
+            for column, mechanism in itertools.product(columns, mechanisms):
+                subject = Subject(*column, mechanism)
+                add("suppression", subject, noise_reduction=noise_reduction)
+        for subjects in _CLUSTERED:
+            add("suppression", *subjects, noise_reduction=noise_reduction)
+    add("privacy")
+    return {figure.number: figure for figure in figures}
 
 
 FIGURES: Mapping[int, PaperFigure] = MappingProxyType(_declared())
@@ -160,42 +153,38 @@ def _subject_cells(figure: PaperFigure, subject: Subject, settings: Settings) ->
     common: dict[str, object] = {
         "data": subject.data,
         "mechanism": subject.mechanism,
-        "epsilon": list(settings.epsilons or EPSILONS),
+        "epsilon": settings.epsilons or EPSILONS,
         "runs": published_runs(subject) if settings.runs is None else settings.runs,
     }
-    if subject.own is not None:
-        computation = OWN_ERROR
-        lower, upper = subject.own.bounds or (None, None)
-        common |= {"column": subject.column, "exact": settings.exact, "lower": lower}
-        common |= {"upper": upper, "content": subject.own.content}
-    elif subject.column is None:
+    if subject.column is None and subject.own is None:
         computation = CLUSTERING_LOSS
         common["measured_on"] = "kept" if "published" in subject.mechanism else "all"
         # The authors' code scales the columns by their own extremes, which is not private.
         from_data = subject.mechanism == "DPLloyd as published"
         common["bounds"] = "from-data" if from_data else "registered"
     else:
-        computation = COLUMN_ERROR
+        computation = COLUMN_ERROR if subject.own is None else OWN_ERROR
         common |= {"column": subject.column, "exact": settings.exact}
-    nothing: dict[str, object] = {"rate": None, "m": None, "M": None, "bound": None}
-    grid = computation.grid
-    found = grid(kind="none", noise_reduction=True, **nothing, **common)
+        common |= {} if subject.own is None else subject.own.parameters
+
+    def grid(kind: str, noise_reduction: bool = True, **omissions: object) -> tuple[Cell, ...]:
+        parameters = {**dict.fromkeys(("rate", "m", "M", "bound")), **omissions, **common}
+        return computation.grid(kind=kind, noise_reduction=noise_reduction, **parameters)
+
     if figure.kind == "sampling":
-        some: dict[str, object] = nothing | {"rate": list(RATES)}
-        return found + grid(kind="poisson", noise_reduction=True, **some, **common)
+        return grid("none") + grid("poisson", rate=RATES)
     # Without noise reduction the privacy bound does not matter.
-    bounds = BOUNDS if figure.noise_reduction else ("mixture",)
-    for index, m in enumerate(PROBABILITIES):
-        some = {"rate": None, "m": m, "M": list(PROBABILITIES[index:]), "bound": list(bounds)}
-        found += grid(
-            kind="outlier-score", noise_reduction=figure.noise_reduction, **some, **common
-        )
-    return found
+    bounds = BOUNDS if figure.noise_reduction else BOUNDS[:1]
+    suppressed = (
+        grid("outlier-score", figure.noise_reduction, m=m, M=PROBABILITIES[index:], bound=bounds)
+        for index, m in enumerate(PROBABILITIES)
+    )
+    return grid("none") + tuple(itertools.chain.from_iterable(suppressed))
 
 
 def published_runs(subject: Subject) -> int:
-    """Return how often a simulated error of the subject is, if nothing else is asked for."""
-    if subject.mechanism == "k-median":
+    """Return how often errors of the subject are simulated unless another number is asked for."""
+    if subject == MEDIAN:
         return _MEDIAN_RUNS
     known: Mapping[str, Mechanism] = {**COLUMN_MECHANISMS, **CLUSTERINGS}
     return known[subject.mechanism].published_runs
@@ -220,7 +209,7 @@ CLUSTERINGS: Mapping[str, Mechanism] = {
 _TOLERANCE = 1e-7
 
 
-def omission(parameters: Mapping[str, Any]) -> Omission:
+def omission(parameters: Row) -> Omission:
     """Return the omission that a cell's parameters describe."""
     if parameters["kind"] == "none":
         return NoOmission()
@@ -229,25 +218,27 @@ def omission(parameters: Mapping[str, Any]) -> Omission:
     return OutlierScoreSuppression(parameters["m"], parameters["M"], bound=parameters["bound"])
 
 
-def _column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
-    return read(shared["data"], shared["column"])
+_UNATTAINABLE: Row = {"error": None, "low": None, "high": None, "method": "unattainable"}
 
 
-def _own_column(shared: Mapping[str, Any], rng: np.random.Generator) -> Column:
-    return read_column(shared)
+def _base(setting: Setting) -> Row:
+    """Return what the mechanism may use, and how many records are kept on average."""
+    base = setting.promise
+    assert isinstance(base, Guarantee)
+    return {
+        "base_epsilon": base.epsilon,
+        "base_delta": base.delta,
+        "kept": setting.design.kept_share(setting.question.data.multiplicities),
+    }
 
 
-def _column_error(
-    parameters: Mapping[str, Any], column: Column, rng: np.random.Generator
-) -> dict[str, Any]:
+def _column_error(parameters: Row, column: Column, rng: np.random.Generator) -> Row:
     """Return the expected error, or that the guarantee cannot be reached."""
-    mechanism = COLUMN_MECHANISMS[parameters["mechanism"]]
     delta = column.size**-2 if "Gaussian" in parameters["mechanism"] else 0.0
-    target = Guarantee(parameters["epsilon"], delta)
     question = Question(
         column,
-        mechanism,
-        target,
+        COLUMN_MECHANISMS[parameters["mechanism"]],
+        Guarantee(parameters["epsilon"], delta),
         method="auto" if parameters["exact"] else "simulated",
         noise_reduction=parameters["noise_reduction"],
         runs=parameters["runs"],
@@ -257,17 +248,14 @@ def _column_error(
     try:
         setting = question.setting(omission(parameters))
     except Unattainable:
-        return {"error": None, "low": None, "high": None, "method": "unattainable"}
-    found, base = setting.error(rng), setting.promise
-    assert isinstance(base, Guarantee)
+        return _UNATTAINABLE
+    error = setting.error(rng)
     return {
-        "error": found.value,
-        "low": found.low,
-        "high": found.high if math.isfinite(found.high) else None,
-        "method": found.method,
-        "base_epsilon": base.epsilon,
-        "base_delta": base.delta,
-        "kept": setting.design.kept_share(column.multiplicities),
+        "error": error.value,
+        "low": error.low,
+        "high": error.high if math.isfinite(error.high) else None,
+        "method": error.method,
+        **_base(setting),
     }
 
 
@@ -286,16 +274,14 @@ def _points(name: str, bounds: str) -> Points:
     return read_points(name) if bounds == "registered" else read_points(name, bounds="from-data")
 
 
-def _baseline(shared: Mapping[str, Any], rng: np.random.Generator) -> _Baseline:
+def _baseline(shared: Row, rng: np.random.Generator) -> _Baseline:
     points, seed = _points(shared["data"], shared["bounds"]), int(rng.integers(2**63))
     question = _clustering_question(shared, points, seed)
     losses = question.setting(NoOmission()).runs().first(shared["runs"])
     return _Baseline(points, seed, losses)
 
 
-def _clustering_question(
-    parameters: Mapping[str, Any], points: Points, seed: int, noise_reduction: bool = True
-) -> Question:
+def _clustering_question(parameters: Row, points: Points, seed: int) -> Question:
     mechanism: Any = CLUSTERINGS[parameters["mechanism"]]
     return Question(
         points,
@@ -303,23 +289,18 @@ def _clustering_question(
         Guarantee(parameters["epsilon"]),
         runs=parameters["runs"],
         seed=seed,
-        noise_reduction=noise_reduction,
+        noise_reduction=parameters.get("noise_reduction", True),
     )
 
 
-def _clustering_loss(
-    parameters: Mapping[str, Any], baseline: _Baseline, rng: np.random.Generator
-) -> dict[str, Any]:
+def _clustering_loss(parameters: Row, baseline: _Baseline, rng: np.random.Generator) -> Row:
     """Return the mean loss and its difference to that without omission, run by run."""
-    question = _clustering_question(
-        parameters, baseline.points, baseline.seed, parameters["noise_reduction"]
-    )
+    question = _clustering_question(parameters, baseline.points, baseline.seed)
     try:
         setting = question.setting(omission(parameters))
     except Unattainable:
-        return {"error": None, "low": None, "high": None, "method": "unattainable"}
-    losses, base = baseline.losses, setting.promise
-    assert isinstance(base, Guarantee)
+        return _UNATTAINABLE
+    losses = baseline.losses
     if parameters["kind"] != "none":
         losses = setting.runs().first(parameters["runs"])
     value, deviation = _mean_and_error(losses)
@@ -329,9 +310,7 @@ def _clustering_loss(
         "low": value - NORMAL * deviation,
         "high": value + NORMAL * deviation,
         "method": "simulated",
-        "base_epsilon": base.epsilon,
-        "base_delta": base.delta,
-        "kept": setting.design.kept_share(baseline.points.multiplicities),
+        **_base(setting),
         "difference": difference,
         "difference_deviation": difference_deviation,
     }
@@ -345,27 +324,28 @@ def _mean_and_error(values: FloatArray) -> tuple[float, float]:
     return float(present.mean()), float(present.std(ddof=1) / math.sqrt(len(present)))
 
 
-def _clustering_cost(parameters: Mapping[str, Any]) -> float:
+def _clustering_cost(parameters: Row) -> float:
     """Return about how long a cell takes, in passes over all records of Adult."""
+    runs = float(parameters["runs"])
+    if parameters["mechanism"].startswith("k-median"):
+        return 4 * runs
     kept = 1.0
     if parameters["kind"] == "poisson":
         kept = parameters["rate"]
     elif parameters["kind"] == "outlier-score":
         kept = 1 - 0.5 * (parameters["m"] + parameters["M"])
-    if parameters["mechanism"].startswith("k-median"):
-        return float(4 * parameters["runs"])
     iterations = 20 if "published" in parameters["mechanism"] else 5
-    return float(parameters["runs"] * (1 + iterations * kept))
+    return runs * (1 + iterations * kept)
 
 
 COLUMN_ERROR = Computation(
-    "error of a statistic of a column", 1, _column_error, _column, ("data", "column")
+    "error of a statistic of a column", 1, _column_error, read_column, ("data", "column")
 )
 OWN_ERROR = Computation(
     "error of a statistic of own data",
     1,
     _column_error,
-    _own_column,
+    read_column,
     ("data", "column", "lower", "upper", "content"),
 )
 CLUSTERING_LOSS = Computation(
@@ -380,11 +360,95 @@ CLUSTERING_LOSS = Computation(
 
 def figures_on(data: OwnData) -> tuple[PaperFigure, ...]:
     """Return the paper's kinds of figures for the mean and the mode of other data."""
-    mechanisms = tuple(COLUMN_MECHANISMS)
-    column = read(data.source, data.column, bounds=data.bounds)
-    if column.is_text:
-        mechanisms = _MODES
-    subjects = tuple(Subject(data.source, data.column, each, data) for each in mechanisms)
-    found = [PaperFigure(1, "sampling", subjects)]
-    found += [PaperFigure(2 + i, "suppression", (each,)) for i, each in enumerate(subjects)]
-    return tuple(found)
+    is_text = read_column(data.parameters).is_text
+    mechanisms = _MODES if is_text else tuple(COLUMN_MECHANISMS)
+    subjects = tuple(Subject(data.source, data.column, name, data) for name in mechanisms)
+    return (
+        PaperFigure(1, "sampling", subjects),
+        *(PaperFigure(2 + i, "suppression", (one,)) for i, one in enumerate(subjects)),
+    )
+
+
+MISSED_IN_A_CELL = 6.334248366623973e-05
+"""How often the interval of a simulated difference may miss, so that of all cells hardly any is
+judged by luck: one of 15,800, four standard deviations of a normal law."""
+
+_SHOWN = (
+    *("data", "column", "mechanism", "epsilon", "kind", "rate", "m", "M", "bound"),
+    *("noise_reduction", "base_epsilon", "base_delta", "kept", "error", "low", "high", "method"),
+    *("without_omission", "gain", "standing"),
+)
+
+
+def judged_cells(computed: Computed) -> pd.DataFrame | None:
+    """Return the judged table of everything that was computed, or None if nothing was."""
+    results = computed.frame(COLUMN_ERROR, OWN_ERROR, CLUSTERING_LOSS)
+    return None if results.empty else judged(results)
+
+
+def judged(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of results with the error without omission, the gain and the standing.
+
+    `gain` is the error without omission less that with it, as the paper's plots show it: positive
+    where leaving records out helps. `standing` is better, worse, undecided or unattainable: by the
+    intervals of exact errors, and where something was simulated by the interval of the difference
+    that misses in `MISSED_IN_A_CELL`.
+    """
+    table = results.copy()
+    names = ["column", "measured_on", "bounds", "exact"]
+    for name in (*names, "difference", "difference_deviation"):
+        if name not in table:
+            table[name] = None
+    for name in ("error", "low", "high", "rate", "m", "M", "difference", "difference_deviation"):
+        table[name] = pd.to_numeric(table[name])
+    for name in names:
+        table[name] = table[name].astype(object).where(table[name].notna(), "")
+    keys = ["data", "mechanism", "epsilon", "runs", *names]
+    plain = table[table["kind"] == "none"][[*keys, "error", "low", "high"]]
+    plain = plain.rename(
+        columns={"error": "without_omission", "low": "plain_low", "high": "plain_high"}
+    )
+    table = table.merge(plain, on=keys, how="left", validate="many_to_one")
+    table["gain"] = table["without_omission"] - table["error"]
+    # Half of a 95 % interval is 1.96 standard errors; an exact one has next to no width.
+    deviation = np.hypot(
+        (table["high"] - table["low"]) / (2 * NORMAL),
+        (table["plain_high"] - table["plain_low"]) / (2 * NORMAL),
+    )
+    paired = table["difference"].notna()
+    spread = np.where(paired, table["difference_deviation"], deviation)
+    margin = spread * student_quantile(table["runs"].astype(float), MISSED_IN_A_CELL)
+    of_difference = judge_all(-table["gain"] - margin, -table["gain"] + margin)
+    of_errors = judge_all(table["low"], table["high"], table["plain_low"], table["plain_high"])
+    table["standing"] = np.select(
+        [table["kind"] == "none", table["error"].isna(), table["method"] == "simulated"],
+        ["baseline", "unattainable", of_difference],
+        of_errors,
+    )
+    return table
+
+
+def of_subject(table: pd.DataFrame, subject: Subject) -> pd.DataFrame:
+    """Return the rows of a subject."""
+    return table[
+        (table["data"] == subject.data)
+        & (table["column"] == (subject.column or ""))
+        & (table["mechanism"] == subject.mechanism)
+    ]
+
+
+def subjects_of(table: pd.DataFrame) -> list[Subject]:
+    """Return the statistics in a table, in its order."""
+    lines = table[["data", "column", "mechanism"]].drop_duplicates()
+    return [Subject(data, column or None, name) for data, column, name in lines.to_numpy()]
+
+
+def of_figure(table: pd.DataFrame, figure: PaperFigure) -> pd.DataFrame:
+    """Return the rows that a figure shows, in its order."""
+    kind = "poisson" if figure.kind == "sampling" else "outlier-score"
+    parts = []
+    for subject in figure.subjects:
+        rows = of_subject(table, subject)
+        shown = (rows["kind"] == kind) & (rows["noise_reduction"] == figure.noise_reduction)
+        parts.append(rows[(rows["kind"] == "none") | shown])
+    return pd.concat(parts)[list(_SHOWN)]

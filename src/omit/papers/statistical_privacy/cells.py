@@ -13,18 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from omit.papers.base import Computed, Settings
+from omit.papers.base import Computed
 from omit.statistical.assumptions import Entries
 from omit.statistical.composition import Analyst, Answers, ScoreQuery, ask, composition_bound
 from omit.statistical.planner import plan
-from omit.study.cell import Cell, Computation
-
-Match: TypeAlias = Literal["truncated", "rounded", "differs"]
+from omit.study.cell import Cell, Computation, Row
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,30 @@ class PrintedTable:
     epsilons: tuple[float, ...]
     rows: tuple[tuple[int, float, tuple[tuple[float, int], ...]], ...]
 
-    def printed(self) -> list[dict[str, Any]]:
-        """Return a mapping for every cell of the table, epsilon by epsilon."""
-        return [
-            {
-                "n": self.n,
-                "epsilon": epsilon,
-                "queries": queries,
-                "printed_sigma": sigma,
-                "printed_delta": columns[index][0],
-                "printed_dp": columns[index][1],
-            }
+    def printed(self) -> pd.DataFrame:
+        """Return a row for every cell of the table, epsilon by epsilon."""
+        names = ["n", "epsilon", "queries", "printed_sigma", "printed_delta", "printed_dp"]
+        rows = [
+            (self.n, epsilon, queries, sigma, *columns[index])
             for index, epsilon in enumerate(self.epsilons)
             for queries, sigma, columns in self.rows
         ]
+        return pd.DataFrame(rows, columns=names)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the cells of the study that compute the table."""
+        queries = [row[0] for row in self.rows]
+        return PLANNED.grid(n=self.n, epsilon=self.epsilons, queries=queries)
+
+    def compared(self, computed: Computed) -> pd.DataFrame:
+        """Return what is printed next to what is computed, and how one was made from the other."""
+        planned = computed.frame(PLANNED)
+        table = self.printed().merge(planned, on=["n", "epsilon", "queries"], how="inner")
+        kinds = (("sigma", "sigma", 4), ("delta", "theorem", 4), ("dp", "dp_formula", 0))
+        for name, column, decimals in kinds:
+            pairs = zip(table[f"printed_{name}"], table[column], strict=True)
+            table[f"{name}_match"] = [match(*pair, decimals) for pair in pairs]
+        return table
 
 
 TABLE_1 = PrintedTable(
@@ -76,9 +84,7 @@ TABLE_2 = PrintedTable(
 )
 
 
-def _planned(
-    parameters: Mapping[str, Any], prepared: object, rng: np.random.Generator
-) -> dict[str, Any]:
+def _planned(parameters: Row, prepared: object, rng: np.random.Generator) -> Row:
     """Return the standard error, both deltas and what DP allows at them."""
     n, epsilon = parameters["n"], parameters["epsilon"]
     found = plan(n, parameters["queries"], epsilon, same_property=True)
@@ -98,38 +104,13 @@ def _planned(
 PLANNED = Computation("plan of a partition", 1, _planned)
 
 
-def table_cells(*tables: PrintedTable) -> tuple[Cell, ...]:
-    """Return the cells of printed tables."""
-    return tuple(
-        PLANNED.cell(n=line["n"], queries=line["queries"], epsilon=line["epsilon"])
-        for table in tables
-        for line in table.printed()
-    )
+def both_tables(computed: Computed) -> pd.DataFrame:
+    """Return all cells of both tables, printed next to computed."""
+    return pd.concat([t.compared(computed) for t in (TABLE_1, TABLE_2)], ignore_index=True)
 
 
-def compared(computed: Computed, *tables: PrintedTable) -> pd.DataFrame:
-    """Return what tables print next to what is computed, and how one was made from the other."""
-    printed = pd.DataFrame([line for table in tables for line in table.printed()])
-    found = computed.frame(PLANNED)
-    return with_matches(printed.merge(found, on=["n", "epsilon", "queries"], how="inner"))
-
-
-def with_matches(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns that say how the printed numbers were made."""
-    kinds = (("sigma", "sigma", 4), ("delta", "theorem", 4), ("dp", "dp_formula", 0))
-    return table.assign(
-        **{
-            f"{name}_match": [
-                match(printed, value, decimals)
-                for printed, value in zip(table[f"printed_{name}"], table[column], strict=True)
-            ]
-            for name, column, decimals in kinds
-        }
-    )
-
-
-def match(printed: float, value: float, decimals: int) -> Match:
-    """Return how a number was printed with so many decimals.
+def match(printed: float, value: float, decimals: int) -> str:
+    """Return how a number was printed with this many decimals.
 
     Examples
     --------
@@ -181,31 +162,25 @@ SMALL_CASES: Mapping[str, SmallCase] = MappingProxyType(
 ENUMERATED_EPSILONS = (0.0, 0.1, 0.7)
 
 
-def _enumerated(
-    parameters: Mapping[str, Any], prepared: object, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+def _enumerated(parameters: Row, prepared: object, rng: np.random.Generator) -> list[Row]:
     """Return the delta of the answers by their definition, and by the theorem."""
     case = SMALL_CASES[parameters["case"]]
     laws = [law for size, law in case.groups for _ in range(size)]
-    released = {value: _released(laws, value, case) for value in laws[0]}
+    released = [_released(laws, value, case) for value in laws[0]]
+    entries, epsilons = Entries(case.groups), ENUMERATED_EPSILONS
     bound = composition_bound(
-        Entries(case.groups),
-        case.sizes,
-        case.analyst,
-        ENUMERATED_EPSILONS,
-        critical=0,
-        method="listed",
+        entries, case.sizes, case.analyst, epsilons, critical=0, method="listed"
     )
     return [
         {
             "epsilon": epsilon,
             "delta": max(
-                _divergence(first, second, epsilon)
-                for first, second in itertools.permutations(released.values(), 2)
+                math.fsum(max(0.0, p - math.exp(epsilon) * q.get(x, 0.0)) for x, p in law.items())
+                for law, q in itertools.permutations(released, 2)
             ),
             "bound": float(delta),
         }
-        for epsilon, delta in zip(ENUMERATED_EPSILONS, bound.delta, strict=True)
+        for epsilon, delta in zip(epsilons, bound.delta, strict=True)
     ]
 
 
@@ -237,19 +212,4 @@ def _partitions(
             yield (block, *others)
 
 
-def _divergence(
-    first: Mapping[Answers, float], second: Mapping[Answers, float], epsilon: float
-) -> float:
-    grow = math.exp(epsilon)
-    return math.fsum(
-        max(0.0, first.get(answer, 0.0) - grow * second.get(answer, 0.0))
-        for answer in {*first, *second}
-    )
-
-
 ENUMERATED = Computation("composition by enumeration", 1, _enumerated)
-
-
-def enumerated_cells(settings: Settings) -> tuple[Cell, ...]:
-    """Return a cell for every small case."""
-    return ENUMERATED.grid(case=list(SMALL_CASES))

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from omit._numeric import FloatArray
-from omit.papers.base import Computed, Exhibit
-from omit.papers.statistical_privacy.cells import (
-    ENUMERATED,
-    TABLE_1,
-    TABLE_2,
-    PrintedTable,
-    compared,
-    enumerated_cells,
-    table_cells,
-)
+from omit.papers.base import Computed, Exhibit, Settings
+from omit.papers.statistical_privacy import cells
 from omit.report.figure import panels
 from omit.statistical.curve import COLOURS, STYLES, PrivacyCurve, draw_curves
 from omit.statistical.partition import Partition
@@ -27,11 +18,8 @@ from omit.statistical.properties import property_curve
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NOTE = (
-    "Statistical privacy and differential privacy are different promises: the first assumes that "
-    "the adversary knows the distribution of the entries and none of the entries. Where numbers of "
-    "queries stand side by side, it is the paper that compares them."
-)
+    from omit.study.cell import Cell
+
 _SIGNS = {"truncated": "↓", "rounded": "≈", "differs": "≠"}
 
 
@@ -55,7 +43,7 @@ def table_frame(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _table(number: int, table: PrintedTable) -> Exhibit:
+def _table(number: int, table: cells.PrintedTable) -> Exhibit:
     return Exhibit(
         table.name,
         number,
@@ -64,54 +52,67 @@ def _table(number: int, table: PrintedTable) -> Exhibit:
         "Printed next to computed. σ and δ (by Theorem 5.1) are printed cut off after four "
         "decimals; the formula's value became the printed #DP cut off (↓) or rounded (≈). '#DP "
         "exact' is by exact accounting at the δ of Theorem 5.1, the last column at the exact δ.",
-        lambda computed: table_frame(compared(computed, table)),
-        cells=lambda settings: table_cells(table),
+        lambda computed: table_frame(table.compared(computed)),
+        cells=lambda settings: table.cells(),
     )
 
 
-def _curve_frame(curves: Mapping[str, PrivacyCurve], epsilon: FloatArray) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"epsilon": epsilon, **{name: curve.delta for name, curve in curves.items()}}
-    )
+def _curves(
+    name: str,
+    title: str,
+    caption: str,
+    curves: Callable[[], Mapping[str, PrivacyCurve]],
+    smallest: float,
+    table: cells.PrintedTable | None = None,
+) -> Exhibit:
+    """Return a figure of curves, with the epsilons of a table marked."""
 
-
-def _curves_of(table: PrintedTable) -> tuple[FloatArray, dict[str, PrivacyCurve]]:
-    queries = [row[0] for row in table.rows][:: 2 if len(table.rows) > 3 else 1]
-    epsilon = np.linspace(0, 3 * table.epsilons[-1], 200)
-    curves = {
-        f"{count} queries, Theorem 5.1": Partition.equal(table.n, count).property_bound(
-            0.5, epsilon
-        )
-        for count in queries[::-1]
-    }
-    curves["exact, any number of queries"] = property_curve(table.n, 0.5, epsilon)
-    return epsilon, curves
-
-
-def _curves(table: PrintedTable) -> Exhibit:
     def numbers(computed: Computed) -> pd.DataFrame:
-        epsilon, curves = _curves_of(table)
-        return _curve_frame(curves, epsilon)
+        drawn = curves()
+        epsilon = next(iter(drawn.values())).epsilon
+        return pd.DataFrame({"epsilon": epsilon, **{n: c.delta for n, c in drawn.items()}})
 
     def draw(computed: Computed) -> Figure:
         figure, ((axes,),) = panels(7.5, 4.4)
-        draw_curves(axes, _curves_of(table)[1], logarithmic=True)
-        axes.set_ylim(1e-6, 1)
-        for epsilon in table.epsilons:
+        draw_curves(axes, curves(), logarithmic=True)
+        axes.set_ylim(smallest, 1)
+        for epsilon in table.epsilons if table else ():
             axes.axvline(epsilon, color="0.25", linewidth=1.2, linestyle=(0, (4, 3)), zorder=2.5)
         return figure
 
-    return Exhibit(
+    needed = table.cells() if table else ()
+    return Exhibit(name, None, "figure", title, caption, numbers, draw, lambda settings: needed)
+
+
+def _curves_of(table: cells.PrintedTable) -> Exhibit:
+    def curves() -> dict[str, PrivacyCurve]:
+        queries = [row[0] for row in table.rows][:: 2 if len(table.rows) > 3 else 1]
+        epsilon = np.linspace(0, 3 * table.epsilons[-1], 200)
+        bounds = {
+            f"{count} queries, Theorem 5.1": Partition.equal(table.n, count).property_bound(
+                0.5, epsilon
+            )
+            for count in queries[::-1]
+        }
+        return {**bounds, "exact, any number of queries": property_curve(table.n, 0.5, epsilon)}
+
+    return _curves(
         f"curves-{table.name}",
-        None,
-        "figure",
         f"Curves of a partition of {table.n:,} entries, p = 1/2",
         "δ over ε for one property asked of every block. The bound grows with the number of "
         "blocks; the exact curve does not depend on it. Vertical lines are the table's ε.",
-        numbers,
-        draw,
-        lambda settings: table_cells(table),
+        curves,
+        1e-6,
+        table,
     )
+
+
+def _known_curves() -> dict[str, PrivacyCurve]:
+    n, epsilon = 2**15, np.linspace(0, 0.1, 200)
+    return {
+        f"{known:,} of {n:,} known": property_curve(n, 0.5, epsilon, known=known)
+        for known in (0, n // 2, 7 * n // 8, 31 * n // 32)
+    }
 
 
 _DP = (
@@ -122,7 +123,7 @@ _DP = (
 
 
 def _counts(computed: Computed) -> pd.DataFrame:
-    table = compared(computed, TABLE_1, TABLE_2)
+    table = cells.both_tables(computed)
     return pd.DataFrame(
         {
             "n": table["n"],
@@ -169,31 +170,15 @@ def _counts_figure(computed: Computed) -> Figure:
     return figure
 
 
-def _known_curves() -> tuple[FloatArray, dict[str, PrivacyCurve]]:
-    n, epsilon = 2**15, np.linspace(0, 0.1, 200)
-    known = (0, n // 2, 7 * n // 8, 31 * n // 32)
-    return epsilon, {
-        f"{count:,} of {n:,} known": property_curve(n, 0.5, epsilon, known=count) for count in known
-    }
-
-
-def _known_numbers(computed: Computed) -> pd.DataFrame:
-    epsilon, curves = _known_curves()
-    return _curve_frame(curves, epsilon)
-
-
-def _known_figure(computed: Computed) -> Figure:
-    figure, ((axes,),) = panels(7.5, 4.4)
-    draw_curves(axes, _known_curves()[1], logarithmic=True)
-    axes.set_ylim(1e-9, 1)
-    return figure
+def _cells_of_both(settings: Settings) -> tuple[Cell, ...]:
+    return cells.TABLE_1.cells() + cells.TABLE_2.cells()
 
 
 EXHIBITS = (
-    _table(1, TABLE_1),
-    _table(2, TABLE_2),
-    _curves(TABLE_1),
-    _curves(TABLE_2),
+    _table(1, cells.TABLE_1),
+    _table(2, cells.TABLE_2),
+    _curves_of(cells.TABLE_1),
+    _curves_of(cells.TABLE_2),
     Exhibit(
         "queries",
         None,
@@ -202,18 +187,15 @@ EXHIBITS = (
         _counts_caption,
         _counts,
         _counts_figure,
-        lambda settings: table_cells(TABLE_1, TABLE_2),
+        _cells_of_both,
     ),
-    Exhibit(
+    _curves(
         "known-entries",
-        None,
-        "figure",
         "What known entries cost (Section 4; the figure missing in the paper)",
         "One property query on all entries. Known entries protect nobody: the curve is that of a "
         "database without them.",
-        _known_numbers,
-        _known_figure,
-        lambda settings: (),
+        _known_curves,
+        1e-9,
     ),
     Exhibit(
         "composition",
@@ -222,7 +204,10 @@ EXHIBITS = (
         "Theorems 5.1 to 5.4 in small cases",
         "δ of all answers by its definition, over every database and every partition, next to the "
         "average that the theorem states.",
-        lambda computed: computed.frame(ENUMERATED),
-        cells=lambda settings: (*table_cells(TABLE_1, TABLE_2), *enumerated_cells(settings)),
+        lambda computed: computed.frame(cells.ENUMERATED),
+        cells=lambda settings: (
+            *_cells_of_both(settings),
+            *cells.ENUMERATED.grid(case=list(cells.SMALL_CASES)),
+        ),
     ),
 )
