@@ -44,7 +44,7 @@ def test_a_short_form_may_carry_a_distance(distance: str) -> None:
         ("outlier-score:0.1,manhattan", "Expected numbers after the colon"),
         ("outlier-score:0.1", "in the form outlier-score:m,M or outlier-score:m,M,DISTANCE"),
         ("outlier-score:0.1,0.3,manhattan,euclidean", "in the form outlier-score:m,M or"),
-        ("poisson:0.1,manhattan", "Expected numbers after the colon"),
+        ("poisson:0.1,manhattan", "in the form poisson:rate"),
         ("poisson:0.1,0.2", r"in the form poisson:rate\."),
     ],
 )

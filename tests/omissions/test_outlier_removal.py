@@ -75,13 +75,13 @@ def test_the_pair_in_the_papers_proof_of_proposition_b_2_is_no_witness() -> None
     # It removes a copy of the point whose records stay; K = 1/2, N = 2, n = 5.
     larger, smaller = (5, 5), (4, 5)
     strategy = ThresholdOutlierRemoval(0.5)
-    assert strategy.left(*larger)[1] == strategy.left(*smaller)[1] == 5
+    assert strategy.kept(*larger)[1] == strategy.kept(*smaller)[1] == 5
 
 
 def test_the_pair_in_the_papers_proof_of_proposition_b_3_is_no_witness_for_every_size() -> None:
     # With p = 1/4 and N = 8, one record less also deletes one record less, and nothing ties.
     strategy = TopOutlierRemoval(0.25)
-    assert strategy.left(2, 6) == strategy.left(1, 6) == (0, 6)
+    assert strategy.kept(2, 6) == strategy.kept(1, 6) == (0, 6)
 
 
 @pytest.mark.parametrize("strategy", [ThresholdOutlierRemoval(0.4), TopOutlierRemoval(0.1)])

@@ -29,14 +29,16 @@ MOST_CANDIDATES = 10_000
 
 
 class Chosen(NamedTuple):
-    """The data, what is computed from them and how often, and under which relation and delta."""
+    """What compare, best and solve are asked: about which data, mechanisms and guarantee."""
 
+    context: typer.Context
     data: "Data"
     mechanisms: "Sequence[Mechanism]"
     neighbours: str
     delta: float
     truth: str | None
     runs: str
+    json: bool
 
     def target(self, epsilon: float) -> "Guarantee":
         """Return the guarantee that is asked for."""
@@ -54,6 +56,7 @@ class Chosen(NamedTuple):
 
 
 def choose(
+    ctx: typer.Context,
     source: options.Source = "adult",
     column: options.ColumnName = None,
     bounds: options.Bounds = None,
@@ -73,6 +76,7 @@ def choose(
     budget: options.Budget = "su",
     start: options.Start = "spread",
     candidates: options.Candidates = 100,
+    json: options.Json = False,
 ) -> Chosen:
     """Return what the options name, points for a clustering and one column for all else.
 
@@ -91,7 +95,7 @@ def choose(
     if statistic not in names.CLUSTERINGS:
         data = read_column(source, column, bounds, categories, table, step)
         mechanisms = names.column_mechanisms(data, statistic, mechanism, metric, delta, relation)
-        return Chosen(data, mechanisms, relation, delta, truth, runs)
+        return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, json)
     from omit.data.reading import read_points
 
     declared = options.declared(bounds, options.pairs_of_numbers)
@@ -106,7 +110,7 @@ def choose(
         candidates=_validate.positive_integer("candidates", candidates, most=MOST_CANDIDATES),
         metric=metric,
     )
-    return Chosen(points, [clustering], relation, delta, truth, runs)
+    return Chosen(ctx, points, [clustering], relation, delta, truth, runs, json)
 
 
 def read_column(
@@ -132,7 +136,6 @@ def read_column(
 
 def compare(
     chosen: Chosen,
-    ctx: typer.Context,
     epsilon: options.Epsilon = 1.0,
     omit: options.Omissions = None,
     sampled_from: options.SampledFrom = None,
@@ -142,7 +145,6 @@ def compare(
     seed: options.Seed = 0,
     report: options.Report = None,
     no_report: options.NoReport = False,
-    json: options.Json = False,
 ) -> None:
     """What does an omission cost in accuracy, at the same privacy?"""
     from omit.accuracy.compare import compare as run_comparison
@@ -150,7 +152,7 @@ def compare(
     from omit.accuracy.search import usual_omissions
     from omit.omissions.names import parse_omission
 
-    data, target = chosen.data, chosen.target(epsilon)
+    data, target, json = chosen.data, chosen.target(epsilon), chosen.json
     file = report_file(report, no_report, None if json else Path("omit-report.html"))
     if omit is None:
         omissions = usual_omissions(chosen.neighbours, data.size)
@@ -175,7 +177,7 @@ def compare(
                 )
             )
             advance()
-    emit(ctx, *comparisons, json=json)
+    emit(chosen.context, *comparisons, json=json)
     if file is not None:
         with progress_bar("report", curve_steps(comparisons), not json) as advance:
             write_report(file, comparisons, advance)
@@ -184,11 +186,7 @@ def compare(
 
 
 def best(
-    chosen: Chosen,
-    ctx: typer.Context,
-    epsilon: options.Epsilon = 1.0,
-    sampled_from: options.SampledFrom = None,
-    json: options.Json = False,
+    chosen: Chosen, epsilon: options.Epsilon = 1.0, sampled_from: options.SampledFrom = None
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
     from omit.accuracy import search
@@ -198,16 +196,10 @@ def best(
     def find(mechanism: "Mechanism", **settings: Any) -> "Result":
         return search.best(chosen.data, mechanism, target, sampled_from=sampled_from, **settings)
 
-    _emit_answers(ctx, chosen, find, json)
+    _emit_answers(chosen, find)
 
 
-def solve(
-    chosen: Chosen,
-    ctx: typer.Context,
-    error: options.WantedError,
-    omit: options.OneOmission = "none",
-    json: options.Json = False,
-) -> None:
+def solve(chosen: Chosen, error: options.WantedError, omit: options.OneOmission = "none") -> None:
     """Which epsilon reaches a wanted error?"""
     from omit.accuracy import search
     from omit.omissions.names import parse_omission
@@ -219,18 +211,16 @@ def solve(
         settings |= {"delta": chosen.delta, "neighbours": relation}
         return search.solve(data, mechanism, error, omission, **settings)
 
-    _emit_answers(ctx, chosen, find, json)
+    _emit_answers(chosen, find)
 
 
-def _emit_answers(
-    ctx: typer.Context, chosen: Chosen, find: "Callable[..., Result]", json: bool
-) -> None:
-    """Print what is found for every mechanism, with a progress bar for each."""
+def _emit_answers(chosen: Chosen, find: "Callable[..., Result]") -> None:
+    """Print the answers for all mechanisms, with a progress bar for every one."""
     answers = []
     for mechanism in chosen.mechanisms:
-        with progress_bar(str(mechanism), None, not json) as advance:
+        with progress_bar(str(mechanism), None, not chosen.json) as advance:
             answers.append(find(mechanism, advance=advance, **chosen.settings(mechanism)))
-    emit(ctx, *answers, json=json)
+    emit(chosen.context, *answers, json=chosen.json)
 
 
 def known_truth(text: str | None, statistic: str, data: "Data") -> Any:

@@ -88,44 +88,46 @@ def in_terms_of_options(sentence: str, options: Mapping[str, str]) -> str:
 
 
 def combined(
-    build: Callable[..., Any],
     run: Callable[..., None],
+    *builders: Callable[..., Any],
     text: str | None = None,
     **defaults: object,
 ) -> Callable[..., None]:
-    """Return a command with the options of two functions: one reads them, the other goes on.
+    """Return a command with the options of several functions.
 
     Several commands ask the same things first, such as which data or which omission. Those options
-    are the parameters of `build`, and a command's own ones the parameters of `run`.
+    are the parameters of builders, and a command's own ones the parameters of `run`.
 
     Parameters
     ----------
-    build : callable
-        Takes options and returns what `run` takes as its first argument.
     run : callable
-        Takes that, and its own options.
+        Takes what the builders return, in order, and then its own options.
+    *builders : callable
+        Take options.
     text : str, optional
         The help; by default the docstring of `run`.
     **defaults
-        Options of `build` whose default is another one in this command.
+        Options of builders whose default is another one in this command.
     """
-    building = {
-        name: parameter.replace(default=defaults.get(name, parameter.default))
-        for name, parameter in inspect.signature(build).parameters.items()
-    }
-    running = dict(list(inspect.signature(run).parameters.items())[1:])
+    shared = [dict(inspect.signature(build).parameters) for build in builders]
+    own = dict(list(inspect.signature(run).parameters.items())[len(builders) :])
 
     def command(**options: Any) -> None:
-        built = build(**{name: options[name] for name in building})
-        run(built, **{name: options[name] for name in running})
+        built = [
+            build(**{name: options[name] for name in parameters})
+            for build, parameters in zip(builders, shared, strict=True)
+        ]
+        run(*built, **{name: options[name] for name in own})
 
-    parameters = sorted(
-        (
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in (*building.values(), *running.values())
-        ),
-        key=lambda parameter: parameter.default is not inspect.Parameter.empty,
-    )
+    parameters = [
+        parameter.replace(
+            kind=inspect.Parameter.KEYWORD_ONLY,
+            default=defaults.get(parameter.name, parameter.default),
+        )
+        for group in (*shared, own)
+        for parameter in group.values()
+    ]
+    parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
     # What typer reads the options from.
     signature = inspect.Signature(parameters)
     command.__signature__ = signature  # type: ignore[attr-defined]  # unknown to mypy, not to inspect
@@ -154,14 +156,18 @@ def _add_group(name: str, text: str, commands: Commands) -> typer.Typer:
 
 def _add_commands() -> None:
     """Add all commands to the app, in the order of its help."""
-    for name, run, defaults in (
-        ("compare", accuracy.compare, {"statistic": "all"}),
-        ("best", accuracy.best, {}),
-        ("solve", accuracy.solve, {}),
+    for run, defaults in (
+        (accuracy.compare, {"statistic": "all"}),
+        (accuracy.best, {}),
+        (accuracy.solve, {}),
     ):
-        app.command(name, cls=Command)(combined(accuracy.choose, run, **defaults))
+        command = combined(run, accuracy.choose, **defaults)
+        app.command(run.__name__, cls=Command)(command)
     bound, calibrate = (
-        {name: combined(build, run, build.__doc__) for name, build in privacy.OMISSIONS.items()}
+        {
+            name: combined(run, build, privacy.ask, text=build.__doc__)
+            for name, build in privacy.OMISSIONS.items()
+        }
         for run in (privacy.bound, privacy.calibrate)
     )
     bound |= {"independent": privacy.independent, "subsets": privacy.subsets}
@@ -178,11 +184,15 @@ def _add_commands() -> None:
         group.command(name, cls=Command, context_settings=any_options)(privacy.refuse(name))
     _add_group("verify", "Check the theorems by independent computation.", papers.VERIFY)
     _add_group("figure", "Draw the bounds.", papers.FIGURE)
-    app.command("disclose", cls=Command)(combined(disclosure.count, disclosure.disclose))
+    app.command("disclose", cls=Command)(combined(disclosure.disclose, disclosure.count))
+    curve = {
+        name: combined(statistical.show_curve, build, text=build.__doc__)
+        for name, build in statistical.CURVES.items()
+    }
     _add_group(
         "curve",
         "Statistical privacy: delta for every epsilon, if only the distribution is known.",
-        statistical.CURVE,
+        {**curve, "sample": statistical.sample},
     )
     _add_group(
         "partition",

@@ -1,11 +1,11 @@
 """`omit bound` and `omit calibrate`: one command per omission, and pairs of databases.
 
 An omission is one function below: its options are the command's options, and it returns the
-omission. The options that all commands share are those of `bound` and `calibrate`.
+omission. The options that all commands share are those of `ask`.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -14,6 +14,7 @@ from omit.cli.emit import emit
 from omit.cli.options import Numbers, pair_of_numbers
 
 if TYPE_CHECKING:
+    from omit.guarantee import Guarantee
     from omit.omissions.base import Omission
 
 # Known designs without a valid bound; a command says why.
@@ -87,46 +88,57 @@ OMISSIONS: dict[str, Callable[..., "Omission"]] = {
 }
 
 
-def bound(
-    omission: "Omission",
+class Asked(NamedTuple):
+    """What both commands are asked about an omission, apart from the guarantee."""
+
+    context: typer.Context
+    neighbours: options.Relation | None
+    counts: dict[str, int]
+    json: bool
+
+    def guarantee(self, omission: "Omission", epsilon: float, delta: float) -> "Guarantee":
+        """Return the guarantee, by default under the first relation of the omission."""
+        from omit.guarantee import Guarantee
+
+        return Guarantee(epsilon, delta, self.neighbours or omission.relations[0])
+
+
+def ask(
     ctx: typer.Context,
-    epsilon: options.BaseEpsilon,
-    delta: options.BaseDelta = 0.0,
     neighbours: options.Neighbours = None,
     releases: options.Releases = 1,
     rows_per_person: options.RowsPerPerson = 1,
-    bounds: options.NarrowedBounds = None,
     json: options.Json = False,
+) -> Asked:
+    """Return the options that `bound` and `calibrate` share."""
+    counts = {"releases": releases, "rows_per_person": rows_per_person}
+    return Asked(ctx, neighbours, counts, json)
+
+
+def bound(
+    omission: "Omission",
+    asked: Asked,
+    epsilon: options.BaseEpsilon,
+    delta: options.BaseDelta = 0.0,
+    bounds: options.NarrowedBounds = None,
 ) -> None:
     """Print what holds for a release after the omission."""
-    from omit.guarantee import Guarantee
     from omit.omissions import answer
 
-    base = Guarantee(epsilon, delta, neighbours or omission.relations[0])
+    base = asked.guarantee(omission, epsilon, delta)
     declared = None if bounds is None else pair_of_numbers(bounds)
-    result = answer.bound(
-        omission, base, releases=releases, rows_per_person=rows_per_person, declared=declared
-    )
-    emit(ctx, result, json=json)
+    result = answer.bound(omission, base, **asked.counts, declared=declared)
+    emit(asked.context, result, json=asked.json)
 
 
 def calibrate(
-    omission: "Omission",
-    ctx: typer.Context,
-    epsilon: options.Epsilon,
-    delta: options.Delta = 0.0,
-    neighbours: options.Neighbours = None,
-    releases: options.Releases = 1,
-    rows_per_person: options.RowsPerPerson = 1,
-    json: options.Json = False,
+    omission: "Omission", asked: Asked, epsilon: options.Epsilon, delta: options.Delta = 0.0
 ) -> None:
     """Print what a mechanism needs, so that its release after the omission has the target."""
-    from omit.guarantee import Guarantee
     from omit.omissions import answer
 
-    target = Guarantee(epsilon, delta, neighbours or omission.relations[0])
-    result = answer.calibrate(omission, target, releases=releases, rows_per_person=rows_per_person)
-    emit(ctx, result, json=json)
+    target = asked.guarantee(omission, epsilon, delta)
+    emit(asked.context, answer.calibrate(omission, target, **asked.counts), json=asked.json)
 
 
 def independent(

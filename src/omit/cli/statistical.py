@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -24,24 +26,34 @@ if TYPE_CHECKING:
 EVEN_CHANCE = [Numbers((0.5,))]
 
 
+class CurveAsked(NamedTuple):
+    """A curve that was asked for: its title, how it is evaluated, and what it is compared with.
+
+    `spread` is the standard deviation of the answer in units of one entry, and `points` the number
+    of epsilons at which a curve without noise is drawn.
+    """
+
+    title: str
+    evaluate: "Curve"
+    noise: "AddedNoise | None"
+    spread: float
+    label: str = "δ(ε)"
+    compared: "Mapping[str, Curve]" = MappingProxyType({})
+    points: int = 200
+
+
 def property_(
-    ctx: typer.Context,
     n: options.AnyEntries = None,
     p: options.AnyProbability = None,
     group: options.Groups = None,
     known: options.Known = 0,
     noise: options.Noise = None,
-    epsilon: options.CurveEpsilons = None,
-    output: options.FigureFile = Path("curve.svg"),
-    no_figure: options.NoFigure = False,
-    json: options.Json = False,
-) -> None:
+) -> CurveAsked:
     """How many entries have a property: the curve, and what known entries cost."""
     from omit.statistical.assumptions import checked_entries
     from omit.statistical.properties import grouped_property_curve, property_curve
 
     added = parse_noise(noise)
-    compared: dict[str, Curve] = {}
     if group:
         if n is not None or p is not None:
             raise InvalidInput("Expected either --group or --n and --p, not both.")
@@ -49,43 +61,31 @@ def property_(
             raise InvalidInput("Expected groups of unknown entries only, without --known.")
         groups = [parse_group(text) for text in group]
         spread = math.sqrt(sum(size * share * (1 - share) for size, share in groups))
-        title = "property query on groups"
-
-        def evaluate(at: Any) -> "PrivacyCurve":
-            return grouped_property_curve(groups, at, noise=added)
-
-    elif n is None or p is None:
+        grouped = partial(grouped_property_curve, groups, noise=added)
+        return CurveAsked("property query on groups", grouped, added, spread)
+    if n is None or p is None:
         raise InvalidInput("Expected --n and --p, or --group SIZE:P.")
-    else:
-        entries, known = checked_entries(n, known)
-        chance = p
-        title = f"property query on {entries:,} entries, p = {p!r}"
-        # A p outside (0, 1) is refused when the curve is evaluated.
-        variance = max(entries - 1 - known, 1) * p * (1 - p)
-        spread = math.sqrt(max(variance, 1e-12)) if 0 < p < 1 else 1.0
-
-        def evaluate(at: Any) -> "PrivacyCurve":
-            return property_curve(entries, chance, at, known=known, noise=added)
-
-        if known:
-            compared["nothing known"] = lambda at: property_curve(entries, chance, at, noise=added)
-    compared[f"{known:,} known" if known else "δ(ε)"] = evaluate
-    at = _epsilons(Numbers.joined(epsilon), spread, added)
-    _show_curve(ctx, title, evaluate, compared, at, None if no_figure or json else output, json)
+    entries, known = checked_entries(n, known)
+    title = f"property query on {entries:,} entries, p = {p!r}"
+    # A p outside (0, 1) is refused when the curve is evaluated.
+    variance = max(entries - 1 - known, 1) * p * (1 - p)
+    spread = math.sqrt(max(variance, 1e-12)) if 0 < p < 1 else 1.0
+    unknown = partial(property_curve, entries, p, noise=added)
+    if not known:
+        return CurveAsked(title, unknown, added, spread)
+    compared = {"nothing known": unknown}
+    return CurveAsked(
+        title, partial(unknown, known=known), added, spread, f"{known:,} known", compared
+    )
 
 
 def sum_(
-    ctx: typer.Context,
     n: options.Entries,
     values: options.Values = None,
     distribution: options.DistributionFile = None,
     known: options.Known = 0,
     noise: options.Noise = None,
-    epsilon: options.CurveEpsilons = None,
-    output: options.FigureFile = Path("curve.svg"),
-    no_figure: options.NoFigure = False,
-    json: options.Json = False,
-) -> None:
+) -> CurveAsked:
     """The sum of independent entries with a known distribution over numbers."""
     from omit.statistical.assumptions import checked_entries
     from omit.statistical.sums import sum_curve
@@ -94,14 +94,56 @@ def sum_(
     law, added = parse_distribution(values, distribution), parse_noise(noise)
     width = float(law.values[-1] - law.values[0])
     spread = math.sqrt(max(n - 1 - known, 1) * law.variance) / width
+    label = f"{known:,} known" if known else "δ(ε)"
+    evaluate = partial(sum_curve, law, n, known=known, noise=added)
+    return CurveAsked(f"sum of {n:,} entries", evaluate, added, spread, label, points=40)
 
-    def evaluate(at: Any) -> "PrivacyCurve":
-        return sum_curve(law, n, at, known=known, noise=added)
 
-    compared = {f"{known:,} known" if known else "δ(ε)": evaluate}
-    at = _epsilons(Numbers.joined(epsilon), spread, added, points=40)
-    title, drawn = f"sum of {n:,} entries", None if no_figure or json else output
-    _show_curve(ctx, title, evaluate, compared, at, drawn, json)
+CURVES: Mapping[str, Callable[..., CurveAsked]] = {"property": property_, "sum": sum_}
+
+
+def show_curve(
+    asked: CurveAsked,
+    ctx: typer.Context,
+    epsilon: options.CurveEpsilons = None,
+    output: options.FigureFile = Path("curve.svg"),
+    no_figure: options.NoFigure = False,
+    json: options.Json = False,
+) -> None:
+    """Print the curve at some epsilons, and draw it at others with what it is compared with."""
+    from dataclasses import replace
+
+    from omit.statistical.curve import curve_figure
+
+    drawn, shown = _epsilons(Numbers.joined(epsilon), asked)
+    if has_figure := not (no_figure or json):
+        require_figure(output)
+    with progress_bar("evaluating the curve", None):
+        curve = replace(asked.evaluate(shown), subject=asked.title)
+    emit(ctx, curve, json=json)
+    if has_figure:
+        with progress_bar("drawing", None):
+            evaluated = {**asked.compared, asked.label: asked.evaluate}
+            curves = {name: evaluate(drawn) for name, evaluate in evaluated.items()}
+        write_figure(output, curve_figure(f"Statistical privacy: {asked.title}", curves))
+
+
+def _epsilons(given: tuple[float, ...], asked: CurveAsked) -> tuple[Any, Any]:
+    """Return where to draw and where to print."""
+    import numpy as np
+
+    from omit.statistical.assumptions import ascending_epsilons
+    from omit.statistical.curve import default_epsilons, shown_epsilons
+
+    if given:
+        largest = float(ascending_epsilons(given)[-1])
+        return (np.linspace(0, largest, asked.points) if largest > 0 else [0.0]), given
+    if asked.noise is None:
+        drawn = default_epsilons(asked.points, asked.spread)
+    else:  # noise widens the answers, so the curve falls sooner than without
+        spread = float(np.hypot(asked.spread, asked.noise.scale))
+        drawn = default_epsilons(min(asked.points, 60), spread)
+    return drawn, shown_epsilons(drawn)
 
 
 def sample(
@@ -185,52 +227,7 @@ def answer(
     emit(ctx, answers, json=json)
 
 
-CURVE: options.Commands = {"property": property_, "sum": sum_, "sample": sample}
 PARTITION: options.Commands = {"plan": plan, "answer": answer}
-
-
-def _show_curve(
-    ctx: typer.Context,
-    title: str,
-    evaluate: "Callable[[Any], PrivacyCurve]",
-    compared: "Mapping[str, Callable[[Any], PrivacyCurve]]",
-    epsilons: tuple[Any, Any],
-    output: Path | None,
-    json: bool,
-) -> None:
-    """Print the curve at some epsilons, and draw it at others with what it is compared with."""
-    from dataclasses import replace
-
-    from omit.statistical.curve import curve_figure
-
-    drawn, shown = epsilons
-    if output is not None:
-        require_figure(output)
-    with progress_bar("evaluating the curve", None):
-        curve = replace(evaluate(shown), subject=title)
-    emit(ctx, curve, json=json)
-    if output is not None:
-        with progress_bar("drawing", None):
-            curves = {name: other(drawn) for name, other in compared.items()}
-        write_figure(output, curve_figure(f"Statistical privacy: {title}", curves))
-
-
-def _epsilons(
-    asked: tuple[float, ...], spread: float, noise: "AddedNoise | None", points: int = 200
-) -> tuple[Any, Any]:
-    """Return where to draw and where to print."""
-    import numpy as np
-
-    from omit.statistical.assumptions import ascending_epsilons
-    from omit.statistical.curve import default_epsilons, shown_epsilons
-
-    if asked:
-        largest = float(ascending_epsilons(asked)[-1])
-        return (np.linspace(0, largest, points) if largest > 0 else [0.0]), asked
-    # Noise widens the answers, so the curve falls sooner than without.
-    spread = spread if noise is None else float(np.hypot(spread, noise.scale))
-    drawn = default_epsilons(points if noise is None else min(points, 60), spread)
-    return drawn, shown_epsilons(drawn)
 
 
 def parse_noise(text: str | None) -> "AddedNoise | None":

@@ -1,4 +1,4 @@
-"""Ways to leave records out, and what guarantee remains."""
+"""Omissions: ways to omit records before a release, and what guarantee remains."""
 
 import lazy_loader
 

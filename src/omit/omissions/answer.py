@@ -300,20 +300,20 @@ def bound(
     rows_per_person: int = 1,
     declared: tuple[float, float] | None = None,
 ) -> BoundAnswer:
-    """Return what holds for a release on what the omission leaves.
+    """Return what holds for a release on what the omission keeps.
 
     Parameters
     ----------
     omission : Omission
-        How records are left out.
+        How records are omitted.
     base : Guarantee
-        What the mechanism promises about what is left.
+        What the mechanism promises about the records that are kept.
     releases : int
-        How many such statistics are computed on the same sample.
+        Number of such statistics computed on the same sample.
     rows_per_person : int
-        How many records one person may have.
+        Largest number of records of one person.
     declared : tuple of float, optional
-        The declared bounds of the values, to see what is left of them.
+        The declared bounds of the values, to see how the omission narrows them.
 
     Raises
     ------
@@ -430,10 +430,12 @@ def _saving(target: float, base: float) -> str:
     return "As much noise is needed as without omission."
 
 
-def _narrowing(declared: tuple[float, float], left: tuple[float, float]) -> str:
-    """Say what is left of the declared bounds, and of the noise of a sum (Example 5.2)."""
-    text = f"Values in [{declared[0]:g}, {declared[1]:g}] become [{left[0]:g}, {left[1]:g}]"
-    largest, largest_left = max(map(abs, declared)), max(map(abs, left))
-    if largest == 0:
-        return f"{text}."
-    return f"{text}: the noise of a sum is {largest_left / largest:.4g} times as large."
+def _narrowing(declared: tuple[float, float], kept: tuple[float, float]) -> str:
+    """Say how the declared bounds are narrowed, and the noise of a sum with them (Example 5.2)."""
+    text = f"Values in [{declared[0]:g}, {declared[1]:g}] become [{kept[0]:g}, {kept[1]:g}]"
+    before, after = max(map(abs, declared)), max(map(abs, kept))
+    return (
+        f"{text}: the noise of a sum is {after / before:.4g} times as large."
+        if before
+        else f"{text}."
+    )

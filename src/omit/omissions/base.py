@@ -1,4 +1,4 @@
-"""The contract of a way to leave records out.
+"""The contract of an omission.
 
 An omission `S` turns a database into a smaller one, at random or not. Its one statement is a
 function `epsilon -> epsilon'`: for *every* pure epsilon-DP mechanism `M`, the release `M(S(D))`
@@ -15,7 +15,7 @@ An (epsilon, delta) pair comes from one proof: epsilon of one theorem and delta 
 never combined.
 
 *To add an omission*, derive from `Omission` and write `epsilon_after`; to compare its accuracy, add
-`design`, the law of what it leaves. An omission knows nothing of mechanisms.
+`design`, the law of what it keeps. An omission knows nothing of mechanisms.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 # Where an omission does not state its slope at zero, a (0, delta)-DP mechanism is treated as
 # (this, delta)-DP, which it is too.
 _ALMOST_ZERO = 1e-9
-# What rounding may take off a bound, with room to spare: the built-in ones miss 2^-51 at most.
-_ROUNDING = 2.0**-48
+# What rounding may take off a bound, or off the logarithm of a sum of a few exponentials, with room
+# to spare: the built-in ones miss 2^-51 at most.
+ROUNDING = 2.0**-48
 # Below this the factor of delta is its limit at zero, to all digits.
 _TINY = 1e-150
 
@@ -97,7 +98,7 @@ def checked_design(omission: Omission, data: Data, distance: str) -> Design:
 
 
 class Omission(ABC):
-    """A way to leave records out before a release.
+    """A way to omit records before a release.
 
     Subclasses state `epsilon_after`, and where they know it `slope_at_zero` and
     `largest_keep_probability`. On the command line an omission goes by its `name`, followed by the
@@ -108,8 +109,13 @@ class Omission(ABC):
     """The name on the command line; empty if it has none."""
 
     parameters: ClassVar[tuple[str, ...]] = ()
-    """The arguments that the short form gives, in order."""
+    """The arguments that the short form gives as numbers, in order."""
+
+    optional: ClassVar[tuple[str, ...]] = ()
+    """The arguments that may follow in the short form, as texts."""
+
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE,)
+    """The neighbour relations that the bound holds for."""
 
     @abstractmethod
     def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
@@ -149,7 +155,7 @@ class Omission(ABC):
 
     @property
     def records_after(self) -> int | None:
-        """How many records are left, if that is always the same number, or None."""
+        """How many records are kept, if that is always the same number, or None."""
         return None
 
     def amplify(self, base: Guarantee) -> Statement | NoGuarantee:
@@ -213,11 +219,11 @@ class Omission(ABC):
         return {"epsilon": float(self.epsilon_after(_validate.epsilon(epsilon)))}
 
     def restrict(self, bounds: Any) -> Any:
-        """Return the bounds of the values that can be left, given the declared `bounds`."""
+        """Return the bounds of the values that can be kept, given the declared `bounds`."""
         return bounds
 
     def design(self, data: Data, distance: str) -> Design:
-        """Return the law of what is left of the data.
+        """Return the law of which records of the data are kept.
 
         Parameters
         ----------
@@ -248,7 +254,7 @@ class Omission(ABC):
         Parameters
         ----------
         text : str
-            The `parameters`, comma-separated.
+            The `parameters`, comma-separated, and the `optional` ones if any.
         population : int, optional
             The number of records, for omissions that are defined for one number only.
 
@@ -257,27 +263,25 @@ class Omission(ABC):
         InvalidInput
             If there are not as many numbers as parameters.
         """
-        return cls(**dict(zip(cls.parameters, cls._numbers(text), strict=True)))
+        return cls(**cls._arguments(text))
 
     @classmethod
-    def _numbers(cls, text: str, whole: str | None = None, longer: str = "") -> list[float]:
-        """Return as many numbers as the short form has; `longer` is another form it has."""
-        whole = text if whole is None else whole
+    def _arguments(cls, text: str) -> dict[str, Any]:
+        """Return the arguments that the short form gives, by name."""
+        given, count = f"{cls.name}:{text}", len(cls.parameters)
+        parts = text.split(",") if text else []
         try:
-            numbers = [float(part) for part in text.split(",")] if text else []
+            numbers = [float(part) for part in parts[:count]]
         except ValueError as error:
-            given = f"{cls.name}:{whole}"
             raise InvalidInput(
                 f"Expected numbers after the colon in {_validate.shown(given)}."
             ) from error
-        if len(numbers) != len(cls.parameters):
-            raise cls._unlike_its_form(whole, longer)
-        return numbers
-
-    @classmethod
-    def _unlike_its_form(cls, text: str, longer: str = "") -> InvalidInput:
-        given, other = f"{cls.name}:{text}", f" or {longer}" if longer else ""
-        return InvalidInput(f"Expected {given!r} in the form {cls.short_form()}{other}.")
+        if not count <= len(parts) <= count + len(cls.optional):
+            longer = "".join(f",{name.upper()}" for name in cls.optional)
+            other = f" or {cls.short_form()}{longer}" if longer else ""
+            raise InvalidInput(f"Expected {given!r} in the form {cls.short_form()}{other}.")
+        texts = zip(cls.optional, map(str.strip, parts[count:]), strict=False)
+        return dict(zip(cls.parameters, numbers, strict=True)) | dict(texts)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return dp-accounting's name for running `event` after this omission.
@@ -302,8 +306,8 @@ class Omission(ABC):
         return guarantee_if_any(after, delta, base.neighbours, str(self))
 
     def _epsilon_not_below(self, epsilon: float) -> float:
-        """Return `epsilon_after` with its rounding error, of a few units in the last place."""
-        after = raised(float(self.epsilon_after(epsilon)), _ROUNDING)
+        """Return `epsilon_after` with its rounding error, of a few units in the last digit."""
+        after = raised(float(self.epsilon_after(epsilon)), ROUNDING)
         if after == 0 < epsilon and self.largest_keep_probability > 0:
             # Too small for a floating-point number, and yet not nothing.
             return SMALLEST_POSITIVE
@@ -314,7 +318,7 @@ class Omission(ABC):
         factor = self._delta_factor(epsilon, after)
         if factor == 1 and after <= epsilon:
             return delta
-        product = raised(delta * factor, _ROUNDING * (1 + abs(after - epsilon)))
+        product = raised(delta * factor, ROUNDING * (1 + abs(after - epsilon)))
         # As with epsilon, what is too small for a number is not nothing.
         return product or (SMALLEST_POSITIVE if self.largest_keep_probability > 0 else 0.0)
 
@@ -333,8 +337,8 @@ class Omission(ABC):
             )
 
         def delta_after(delta: float) -> float:
-            found = self._after(Guarantee(epsilon, delta, target.neighbours))
-            return np.inf if isinstance(found, NoGuarantee) else found.delta
+            after = self._after(Guarantee(epsilon, delta, target.neighbours))
+            return np.inf if isinstance(after, NoGuarantee) else after.delta
 
         delta = largest_not_above(delta_after, target.delta / factor, target.delta)
         return Guarantee(epsilon, delta, target.neighbours)

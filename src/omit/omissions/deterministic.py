@@ -6,11 +6,11 @@ sensitivity (omitting records, Theorem 5.1), and for pure differential privacy s
 all of it.
 
 *Removing outliers by a fixed threshold* leaves no guarantee at all. Both strategies here look at
-the mean distance of each record to all records of the database and delete those that are farthest.
+the mean distances of records to all records of the database and delete those that are farthest.
 Adding or removing one record can then change the fate of all others, so their sensitivity grows
 with the database (omitting records, Propositions B.2 and B.3), and no (epsilon, delta) with
-delta < 1 holds for every mechanism that is private on its own. Each strategy produces the databases
-that show it, and runs itself on them.
+delta < 1 holds for every mechanism that is private on its own. Both strategies make the databases
+that show it, and run themselves on them.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RuleSuppression(StableSuppression):
     """Suppress records by a rule fixed beforehand that looks at one record at a time.
 
     Such a rule has sensitivity 1: privacy stays as it is. What can be gained is a smaller domain
-    (omitting records, Example 5.2): if only values in `keep` are left, the sensitivity of a sum
+    (omitting records, Example 5.2): if only values in `keep` are kept, the sensitivity of a sum
     is that of the narrower bounds, and its noise shrinks with it. `restrict` hands those bounds
     on. A rule that was chosen after looking at the data is not a rule of this kind.
 
@@ -131,11 +131,10 @@ class RuleSuppression(StableSuppression):
     @classmethod
     def from_text(cls, text: str, population: int | None = None) -> Omission:
         """Return the rule of a short form, such as ``rule:0,100``."""
-        lower, upper = cls._numbers(text)
-        return cls(keep=(lower, upper))
+        return cls(keep=tuple(cls._arguments(text).values()))
 
     def design(self, data: Data, distance: str) -> Design:
-        """Return that values within `keep` are left, and no others.
+        """Return that values within `keep` are kept, and no others.
 
         Raises
         ------
@@ -153,12 +152,12 @@ class RuleSuppression(StableSuppression):
         return Independent(as_array((values >= self.keep[0]) & (values <= self.keep[1])))
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
-        """Return the part of the declared bounds that the rule leaves.
+        """Return the part of the declared bounds that the rule keeps.
 
         Raises
         ------
         InvalidInput
-            If nothing is left.
+            If that is empty.
         """
         lower, upper = _validate.interval("bounds", bounds)
         if self.keep is None:
@@ -174,7 +173,7 @@ class RuleSuppression(StableSuppression):
 
 @dataclass(frozen=True)
 class RemovalWitness:
-    """Two neighbouring databases of two points at distance 1, and what is left of each.
+    """Two neighbouring databases of two points at distance 1, and what is left of both.
 
     A database is a pair of counts: how many records are at the first, how many at the second
     point.
@@ -205,8 +204,8 @@ class _OutlierRemoval(Omission):
     """What the two strategies share: the witness, and the answer that follows from it."""
 
     @abstractmethod
-    def left(self, first: int, second: int) -> tuple[int, int]:
-        """Return what is left of so many records at each of two points at distance 1."""
+    def kept(self, first: int, second: int) -> tuple[int, int]:
+        """Return how many of the records at two points at distance 1 are kept."""
 
     @abstractmethod
     def _neighbours(self, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -215,7 +214,7 @@ class _OutlierRemoval(Omission):
     def witness(self, size: int = 1000) -> RemovalWitness:
         """Return neighbouring databases of at least `size` records that end up far apart."""
         larger, smaller = self._neighbours(_validate.positive_integer("size", size))
-        return RemovalWitness(larger, smaller, self.left(*larger), self.left(*smaller))
+        return RemovalWitness(larger, smaller, self.kept(*larger), self.kept(*smaller))
 
     def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
         """Return infinity, except for a mechanism that ignores its input."""
@@ -262,7 +261,7 @@ class ThresholdOutlierRemoval(_OutlierRemoval):
     def __str__(self) -> str:
         return f"removal of records with a mean distance above {self.threshold:g}"
 
-    def left(self, first: int, second: int) -> tuple[int, int]:
+    def kept(self, first: int, second: int) -> tuple[int, int]:
         """Return the counts of the points whose mean distance is within the threshold."""
         size = first + second
         limit = Fraction(self.threshold) * size
@@ -298,7 +297,7 @@ class TopOutlierRemoval(_OutlierRemoval):
     def __str__(self) -> str:
         return f"removal of the top {self.share:.4g} of records by mean distance"
 
-    def left(self, first: int, second: int) -> tuple[int, int]:
+    def kept(self, first: int, second: int) -> tuple[int, int]:
         """Return the counts after the farthest records, with all ties, are gone."""
         deleted = int(Fraction(self.share) * (first + second))
         if deleted == 0:

@@ -48,7 +48,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
             f"on the mechanism's privacy for groups and not on epsilon alone ({_BALLE})."
         ),
         "stratified": (
-            "Stratified sampling usually lets the data decide how many records each stratum "
+            "Stratified sampling usually lets the data decide how many records a stratum "
             f"gives, which often amplifies nothing and can cost privacy ({_BUN})."
         ),
         "cluster": (

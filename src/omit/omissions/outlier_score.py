@@ -48,7 +48,7 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class OutlierScoreSuppression(Omission):
-    """Delete each record independently, with a probability between `m` and `M`.
+    """Delete every record independently, with a probability between `m` and `M`.
 
     Defined under add-remove. The privacy does not depend on the distance, as long as it is a
     metric with values in [0, 1].
@@ -81,6 +81,7 @@ class OutlierScoreSuppression(Omission):
 
     name: ClassVar[str] = "outlier-score"
     parameters: ClassVar[tuple[str, ...]] = ("m", "M")
+    optional: ClassVar[tuple[str, ...]] = ("distance",)
 
     def __post_init__(self) -> None:
         m, M = _validate.probability("m", self.m), _validate.probability("M", self.M)
@@ -105,7 +106,7 @@ class OutlierScoreSuppression(Omission):
 
     @property
     def largest_keep_probability(self) -> float:
-        """`1 - m`: a database of equal records keeps each with this probability."""
+        """`1 - m`: a database of equal records keeps every one with this probability."""
         return 1 - self.m
 
     @property
@@ -148,27 +149,18 @@ class OutlierScoreSuppression(Omission):
         self.require_relation(target)
         if self.bound == "published":
             return (self._published_candidate(target),)
-        found = super().candidates(target)
+        candidates = super().candidates(target)
         if not target.delta or not self._has_published_bound(self.m, self.M):
-            return found
+            return candidates
         published = OutlierScoreSuppression(self.m, self.M, self.distance, "published")
         if np.isnan(published.epsilon_before(target.epsilon)):
-            return found
-        return (*found, *published.candidates(target))
-
-    @classmethod
-    def from_text(cls, text: str, population: int | None = None) -> Omission:
-        """Return the suppression of a short form, such as ``outlier-score:0.1,0.3,manhattan``."""
-        parts = text.split(",")
-        m, M = cls._numbers(",".join(parts[:2]), text, f"{cls.short_form()},DISTANCE")
-        if len(parts) > 3:
-            raise cls._unlike_its_form(text, f"{cls.short_form()},DISTANCE")
-        return cls(m, M, parts[2].strip() if len(parts) == 3 else None)
+            return candidates
+        return (*candidates, *published.candidates(target))
 
     def design(self, data: Data, distance: str) -> Design:
         """Return that every record is kept with one minus its outlier score.
 
-        Each probability is the floating-point number nearest to the exact one; `rounding_cost` is
+        A probability is the floating-point number nearest to the exact one; `rounding_cost` is
         what that can cost in privacy.
 
         Raises
@@ -180,7 +172,7 @@ class OutlierScoreSuppression(Omission):
         return Independent(distances.keep_probabilities(self.m, self.M))
 
     def deletion_probabilities(self, data: Data, distance: str) -> tuple[Fraction, ...]:
-        """Return for each value, or for each record of points, its outlier score, exactly.
+        """Return the outlier scores of all values, or of all records of points, exactly.
 
         Drawing with these has the guarantee as it stands.
 
@@ -199,7 +191,7 @@ class OutlierScoreSuppression(Omission):
         """Return by how much at most rounded keep probabilities can raise the loss above the bound.
 
         Every probability is off by at most `h = 2^-54`. In the loss of a pair of neighbouring
-        databases of up to `n + 1` records stand `2n + 1` of them, each in a logarithm whose
+        databases of up to `n + 1` records stand `2n + 1` of them, every one in a logarithm whose
         derivative is at most `(E - 1) / min(x, b)`, with `x` and `b` as in `mixture_epsilon`:
         together `(2n + 1) h (E - 1) / min(x, b)`. Below 1e-9 for a million records at epsilon = 1.
 
@@ -246,7 +238,7 @@ class OutlierScoreSuppression(Omission):
         hub = (size - 1) / size, (size - 0.5) / (size + 1), 0.5 * size / (size + 1)
         pairs = []
         for distances in (copies, hub):
-            before, after, added = (self.m + (self.M - self.m) * each for each in distances)
+            before, after, added = (self.m + (self.M - self.m) * mean for mean in distances)
             pairs.append(IndependentPair((before,) * size, (after,) * size, added))
         return max(pairs, key=lambda pair: pair.loss(epsilon).epsilon)
 
@@ -255,10 +247,10 @@ class OutlierScoreSuppression(Omission):
         return 0 < m <= M < 1
 
     def _published_candidate(self, target: Guarantee) -> Guarantee | NoNoiseNeeded:
-        found = super().candidates(Guarantee(target.epsilon, 0.0, target.neighbours))[0]
-        if isinstance(found, NoNoiseNeeded) or not target.delta:
-            return found
-        return self._base(found.epsilon, target, 1 - self.m)
+        base = super().candidates(Guarantee(target.epsilon, 0.0, target.neighbours))[0]
+        if isinstance(base, NoNoiseNeeded) or not target.delta:
+            return base
+        return self._base(base.epsilon, target, 1 - self.m)
 
     def _why_unattainable(self, target: Guarantee) -> str:
         return (
@@ -267,7 +259,7 @@ class OutlierScoreSuppression(Omission):
 
 
 def outlier_scores(distances: ArrayLike, m: float, M: float) -> FloatArray:
-    """Return the probability with which each record is deleted, from all pairwise distances.
+    """Return the deletion probabilities of all records, from all pairwise distances.
 
     Examples
     --------
@@ -358,7 +350,7 @@ def published_terms(
     """Return the three terms of Theorem 5.4: the maxima over p of l1 and l2, and l3.
 
     Proposition B.10 gives the maximisers in closed form, by roots of cubics that lose their
-    digits for small epsilon and overflow for large; here they are found by bisection of the
+    digits for small epsilon and overflow for large; here they come from bisection of the
     derivative, which changes sign at most once, from plus to minus.
     """
     first, second, third = _in_blocks(_published, *_checked(epsilon, m, M, inside=True))

@@ -2,7 +2,7 @@
 
 A loss for one pair of databases is not a guarantee: that is the largest loss over all pairs.
 
-*Any suppression* is two distributions over subsets, of what is left of `D` and of `D'`
+*Any suppression* is two distributions over subsets, of what is kept of `D` and of `D'`
 (`SubsetPair`). Three answers to what the pair loses under every (epsilon, delta)-DP mechanism:
 
 - `theorem_5_3` and `theorem_b_6` of the omitting-records paper, closed forms and upper bounds;
@@ -95,7 +95,7 @@ def _loss(name: str, value: float) -> float:
 
 @dataclass(frozen=True)
 class SubsetPair:
-    """What a suppression leaves of `D`, and what it leaves of `D` with one record more.
+    """What a suppression keeps of `D`, and what it keeps of `D` with one record more.
 
     Make it with `from_distributions`, which checks everything.
 
@@ -133,7 +133,7 @@ class SubsetPair:
         record : hashable
             The record that `D'` has more.
         without, with_record : mapping
-            For each possible output, as an iterable of records, its probability.
+            The probabilities of all possible outputs, which are iterables of records.
 
         Raises
         ------
@@ -153,8 +153,8 @@ class SubsetPair:
     def support_gap(self) -> Subset | None:
         """Return a subset of `D` at which the support condition fails, or None if it holds.
 
-        The condition of Theorem 5.3: a subset `C` of `D` can be left of `D` exactly when `C` or
-        `C + y` can be left of `D'`.
+        The condition of Theorem 5.3: a subset `C` of `D` can be what is kept of `D` exactly when
+        `C` or `C + y` can be what is kept of `D'`.
         """
         possible, reachable = set(self.without), set(self._reachable())
         gaps = sorted(possible ^ reachable, key=lambda subset: (len(subset), repr(subset)))
@@ -211,7 +211,7 @@ class SubsetPair:
         steps = max(distance(*pair) for pairs in (forward, backward) for pair in pairs.items())
         _closed_form_epsilon(epsilon, steps + 1)
         growth = math.exp(epsilon)
-        # For each target: the weight pulled onto it, and the delta of pulling it there.
+        # The weight pulled onto every target, and the delta of pulling it there.
         pulled: dict[Subset, float] = {}
         absence_delta = presence_delta = 0.0
         for subset, target in forward.items():
@@ -291,7 +291,7 @@ class SubsetPair:
             )
 
     def _reachable(self) -> dict[Subset, tuple[float, float]]:
-        """Return each `C` of `D` such that `D'` leaves `C` or `C + y`, with both probabilities."""
+        """Return all `C` of `D` such that `D'` leaves `C` or `C + y`, with both probabilities."""
         reachable: dict[Subset, tuple[float, float]] = {}
         for subset, weight in self.with_record.items():
             if self.record in subset:
@@ -407,9 +407,9 @@ class IndependentPair:
     Parameters
     ----------
     before : sequence of float
-        For each record of `D`, the probability that it is deleted from `D`.
+        The probabilities with which the records of `D` are deleted from `D`.
     after : sequence of float
-        For the same records in the same order, the probability that it is deleted from `D + y`.
+        Those with which the same records, in the same order, are deleted from `D + y`.
     added : float
         The probability that `y` is deleted from `D + y`.
 
@@ -465,7 +465,7 @@ class IndependentPair:
         Parameters
         ----------
         labels : sequence, optional
-            One for each record of `D`, then one for the added record. Equal labels are equal
+            Those of the records of `D`, then that of the added record. Equal labels are equal
             records. By default all are different.
 
         Raises
@@ -500,7 +500,7 @@ def _log_ratio(epsilon: float, upper: FloatArray, lower: FloatArray) -> FloatArr
 def _subset_probabilities(
     labels: Sequence[Hashable], deletion: Sequence[float]
 ) -> dict[tuple[Hashable, ...], float]:
-    """Return the distribution of what is left, by going through the records one by one."""
+    """Return the distribution of what is kept, by going through the records one by one."""
     distribution: dict[tuple[Hashable, ...], float] = {(): 1.0}
     for label, probability in zip(labels, deletion, strict=True):
         longer: dict[tuple[Hashable, ...], float] = {}

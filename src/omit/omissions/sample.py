@@ -3,15 +3,15 @@
 Statistics computed on the *same* sample must be composed first and amplified once: whoever learns
 from one statistic that a record was drawn knows it for the others too. Statistics on independent
 samples are amplified one by one and then composed. The gap is large: two 1-DP statistics on the
-same 10 of 100 records are .494-DP together, while amplifying each and adding up claims .317.
+same 10 of 100 records are .494-DP together, while amplifying both and adding up claims .317.
 
 So that no wrong order can be written, *what can be added has no epsilon, and what has an epsilon
 cannot be added*:
 
 - A `Scope` is what a mechanism was run on: all records, or, within another scope, a sample drawn
-  from it, an arm of a random split, or a part of a partition. Each draw, split and partition has an
+  from it, an arm of a random split, or a part of a partition. Draws, splits and partitions have an
   identity, which copies and other processes keep.
-- A `Charge` is a multiset of guarantees, each charged to its scope. Its only operation is `+`.
+- A `Charge` is a multiset of guarantees, every one charged to a scope. Its only operation is `+`.
 - A `Statement` is what a charge comes to, and nothing is computed from it.
 
 The value of a scope, for one record more or less:
@@ -52,12 +52,10 @@ from omit.guarantee import (
     relation,
     require_guarantee,
 )
-from omit.omissions.base import Omission
+from omit.omissions.base import ROUNDING, Omission
 
 # Scopes within scopes: far more than anybody means, and few enough to walk up and down.
 _DEEPEST = 100
-# A sum of a few exponentials and its logarithm miss a few units in the last place.
-_ROUNDING = 2.0**-48
 
 
 Label: TypeAlias = str | float
@@ -196,7 +194,7 @@ class _Within(Scope, ABC):
 
     @staticmethod
     def _together(members: Sequence[tuple[Any, Guarantee]]) -> Guarantee | NoGuarantee:
-        """Return what a family of scopes costs the parent, given what each of them does."""
+        """Return what a family of scopes costs the parent, given what its members do."""
         ((_, value),) = members
         return value
 
@@ -306,8 +304,8 @@ class Arm(_Within):
         )
         leaving = _delta_of_leaving(shares, epsilons, deltas)
         return guarantee_if_any(
-            min(raised(_mixed_epsilon(shares, epsilons), _ROUNDING), max(epsilons)),
-            max(not_below(joining), raised(leaving, _ROUNDING)),
+            min(raised(_mixed_epsilon(shares, epsilons), ROUNDING), max(epsilons)),
+            max(not_below(joining), raised(leaving, ROUNDING)),
             ADD_REMOVE,
             f"a split into {len(members[0][0].shares)} arms",
         )
@@ -559,7 +557,7 @@ def _mixed_epsilon(shares: Sequence[float], epsilons: Sequence[float]) -> float:
     scaled = (share * math.exp(epsilon - largest) for share, epsilon in pairs)
     # Where the two cancel, the digits that are missing are those of the larger one.
     mixed = largest + math.log(math.fsum([rest * math.exp(-largest), *scaled]))
-    return mixed + _ROUNDING * largest
+    return mixed + ROUNDING * largest
 
 
 def _delta_of_leaving(
@@ -569,7 +567,7 @@ def _delta_of_leaving(
     smallest = min(epsilons)
     # Divided through by e^-smallest; where that overflows, the arms hardly ever hold the record.
     rest = math.fsum([1.0, *(-share for share in shares)])
-    if rest < _ROUNDING:  # all shares, such as three thirds, which are no floating-point numbers
+    if rest < ROUNDING:  # all shares, such as three thirds, which are no floating-point numbers
         rest = 0.0
     outside = rest * math.exp(smallest) if smallest < 700 else math.inf if rest else 0.0
     weights = [

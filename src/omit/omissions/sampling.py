@@ -1,4 +1,4 @@
-"""Uniform sampling: the ways to leave records out whose amplification is known exactly.
+"""Uniform sampling: the omissions whose amplification is known exactly.
 
 What is public here: the rate, the sample size and the population size. What is not: which records
 were drawn. A sample whose members are known amplifies nothing.
@@ -138,14 +138,14 @@ class _UniformSampling(Omission):
 
 @dataclass(frozen=True, init=False)
 class PoissonSampling(_UniformSampling):
-    """Keep each record independently, with a probability that no other record influences.
+    """Keep every record independently, with a probability that no other record influences.
 
     Defined under add-remove.
 
     Parameters
     ----------
     rate : float or sequence of float
-        In (0, 1]. With several rates, one for each kind of record, the largest counts.
+        In (0, 1]. With several rates, one per kind of record, the largest counts.
     sampling_probability : float, optional
         Another name for `rate`.
 
@@ -176,7 +176,7 @@ class PoissonSampling(_UniformSampling):
             if not given:
                 raise InvalidInput("Expected at least one rate.")
             checked: float | tuple[float, ...] = tuple(
-                _validate.positive_rate(f"rate[{index}]", each) for index, each in enumerate(given)
+                _validate.positive_rate(f"rate[{index}]", one) for index, one in enumerate(given)
             )
         else:
             checked = _validate.positive_rate(
@@ -268,8 +268,8 @@ class FixedSizeSampling(_UniformSampling):
     @classmethod
     def from_text(cls, text: str, population: int | None = None) -> Omission:
         """Return the sampling of a short form, such as ``fixed-size:1000``."""
-        (size,) = cls._numbers(text)
-        return cls(size, population)  # type: ignore[arg-type]  # both are checked
+        given = cls._arguments(text)
+        return cls(**given, population=population)  # type: ignore[arg-type]  # is checked
 
     def design(self, data: Data, distance: str) -> Design:
         """Return samples without replacement.

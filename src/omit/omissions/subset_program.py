@@ -160,14 +160,14 @@ class SubsetProgram:
         """Return the bound that multipliers prove, after what they leave open is moved on.
 
         For every function with bounded ratios, `Σ above g <= Σ (above - A^T y) g`, as y >= 0 and
-        `A g <= 0`. What is left at a part that the denominator does not see is moved to a
+        `A g <= 0`. What remains at a part that the denominator does not see is moved to a
         neighbour nearer to one that it does see, at the price of a factor.
         """
         first, second = self._pairs
         multipliers = np.maximum(multipliers, 0.0)
-        left = above.copy()
-        np.subtract.at(left, first, multipliers)
-        np.add.at(left, second, self.growth * multipliers)
+        remaining = above.copy()
+        np.subtract.at(remaining, first, multipliers)
+        np.add.at(remaining, second, self.growth * multipliers)
         distance = np.where(below > 0, 0, len(self.index))
         while True:
             nearer = distance.copy()
@@ -175,15 +175,15 @@ class SubsetProgram:
             if (nearer == distance).all():
                 break
             distance = nearer
-        next_one = np.full(len(left), -1)
+        next_one = np.full(len(remaining), -1)
         towards = distance[second] == distance[first] - 1
         next_one[first[towards]] = second[towards]
         for part in np.argsort(-distance):
-            if distance[part] > 0 and left[part] > 0:
-                left[next_one[part]] += self.growth * left[part]
-                left[part] = 0.0
+            if distance[part] > 0 and remaining[part] > 0:
+                remaining[next_one[part]] += self.growth * remaining[part]
+                remaining[part] = 0.0
         seen = below > 0
-        return float((left[seen] / below[seen]).max())
+        return float((remaining[seen] / below[seen]).max())
 
     def largest_excess(
         self,
@@ -241,10 +241,10 @@ class SubsetProgram:
 
 def in_order(records: Iterable[Hashable]) -> Subset:
     """Return a multiset as a tuple in a fixed order, the same for equal records."""
-    return tuple(sorted(records, key=_place))
+    return tuple(sorted(records, key=_sort_key))
 
 
-def _place(record: Hashable) -> tuple[bool, float, str]:
+def _sort_key(record: Hashable) -> tuple[bool, float, str]:
     if isinstance(record, int | float):
         return False, float(record), ""
     return True, 0.0, repr(record)
