@@ -4,7 +4,6 @@ from . import mechanisms as mechanisms
 from . import omissions as omissions
 from . import statistical as statistical
 from . import study as study
-from ._version import __version__ as __version__
 from .accuracy.compare import compare as compare
 from .accuracy.comparison import Comparison as Comparison
 from .accuracy.expected import expected_error as expected_error
@@ -45,4 +44,5 @@ from .omissions.sampling import FixedSizeSampling as FixedSizeSampling
 from .omissions.sampling import NoOmission as NoOmission
 from .omissions.sampling import PoissonSampling as PoissonSampling
 
+__version__: str
 __all__: list[str]

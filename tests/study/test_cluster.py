@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,8 @@ def test_workers_with_another_version_are_refused(
     scheduler: str, worker: Any, tmp_path: Path
 ) -> None:
     package = shutil.copytree(Path(omit.__file__).parent, tmp_path / "other" / "omit")
-    (package / "_version.py").write_text('__version__ = "9.9.9"\n')
+    front = package / "__init__.py"
+    front.write_text(front.read_text().replace(f'"{omit.__version__}"', '"9.9.9"'))
     worker(scheduler, tmp_path / "other")
     expected = f"has omit 9.9.9 instead of omit {omit.__version__}; its results could differ"
     with pytest.raises(OtherEnvironment, match=expected):
@@ -292,14 +294,19 @@ def test_an_error_of_ours_is_not_blamed_on_the_cluster() -> None:
 
 
 def test_an_environment_says_what_differs() -> None:
-    here = Environment("1", "c", "3.11", (("numpy", "2.0"),))
+    versions = {"omit": "1", "Python": "3.11", "numpy": "2.0"}
+
+    def environment(code: str = "c", **others: str) -> Environment:
+        return Environment(tuple((versions | others).items()), code)
+
+    here = environment()
     assert here.difference(here) is None
     for other, said in (
-        (Environment("2", "d", "3.12", (("numpy", "2.1"),)), "omit 2 instead of omit 1"),
-        (Environment("1", "d", "3.11", (("numpy", "2.0"),)), "omit 1 with other code"),
-        (Environment("1", "c", "3.12", (("numpy", "2.0"),)), "Python 3.12 instead of Python 3.11"),
-        (Environment("1", "c", "3.11", (("numpy", "2.1"),)), "numpy 2.1 instead of numpy 2.0"),
+        (environment("d", omit="2", Python="3.12"), "omit 2 instead of omit 1"),
+        (environment("d"), f"omit {omit.__version__} with other code"),
+        (environment(Python="3.12"), "Python 3.12 instead of Python 3.11"),
+        (environment(numpy="2.1"), "numpy 2.1 instead of numpy 2.0"),
     ):
         assert here.difference(other) == said
     with pytest.raises(OtherEnvironment, match="A worker has omit"):
-        here.require_here()
+        replace(Environment.here(), code="another").require_here()

@@ -10,8 +10,8 @@ from omit.accuracy.comparison import NOT_PRIVATE, Comparison
 from omit.accuracy.figures import rate_figure, score_figure
 from omit.accuracy.grids import Curves, CurvesQuestion
 from omit.guarantee import relation
-from omit.report.files import write_whole
-from omit.report.page import page, render, svg
+from omit.report.files import svg, write_text
+from omit.report.result import page, render
 
 Advance = Callable[[], None]
 
@@ -30,11 +30,8 @@ def write_report(
     InvalidInput
         If the file cannot be written; what was there before stays.
     """
-    output = Path(path)
     curves = [CurvesQuestion(each.question).answer(advance) for each in comparisons]
-    text = comparison_report(comparisons, curves)
-    write_whole(output, lambda file: file.write_text(text, encoding="utf-8"))
-    return output
+    return write_text(path, comparison_report(comparisons, curves))
 
 
 def curve_steps(comparisons: Sequence[Comparison]) -> int:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from omit._version import __version__
+from omit import __version__
 from omit.cli import accuracy, disclosure, papers, privacy, statistical
 from omit.cli.emit import complain, give_up_output, speak_any_encoding
 from omit.cli.options import Commands

@@ -18,7 +18,7 @@ from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.table import CountTable
 from omit.guarantee import REPLACE, Guarantee
-from omit.report.result import Drawing, Field, Result, Table, plain
+from omit.report.result import Drawing, Field, Result, Table, page, plain, render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -404,7 +404,6 @@ class Assessment(Result):
     def page(self) -> str:
         """Return a page of HTML that needs no other file."""
         from omit.disclosure.figures import pictures
-        from omit.report.page import page, render
 
         content = render(
             "disclosure.html",

@@ -75,7 +75,7 @@ def pictures(assessment: Assessment) -> dict[str, str]:
     """Return all figures of an assessment as SVG, by name."""
     from matplotlib.figure import Figure
 
-    from omit.report.page import svg
+    from omit.report.files import svg
 
     drawn = {}
     for name, drawing in assessment.figures().items():

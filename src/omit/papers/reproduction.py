@@ -28,7 +28,7 @@ from omit.papers.base import (
     paper,
 )
 from omit.report.files import one_at_a_time, save_figure, unfinished_in
-from omit.report.result import CURATOR, Drawing, Field, Result, Table
+from omit.report.result import CURATOR, Drawing, Field, Result, Table, page, render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +216,7 @@ class Reproduction(Result):
             folder.mkdir(parents=True, exist_ok=True)
             with unfinished_in(folder) as unfinished:
                 files = [unfinished / index.name]
-                files[0].write_text(self._page(), encoding="utf-8")
+                files[0].write_text(self.page(), encoding="utf-8")
                 for each in self.exhibits:
                     files += self._write_files(each, unfinished)
                     advance()
@@ -242,9 +242,8 @@ class Reproduction(Result):
         save_figure(each.exhibit.draw(self.computed), picture)
         return [numbers, picture]
 
-    def _page(self) -> str:
-        from omit.report.page import page, render
-
+    def page(self) -> str:
+        """Return the page of the folder, which shows the files next to it."""
         sections = [
             {
                 "name": each.exhibit.name,

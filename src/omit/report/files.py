@@ -3,13 +3,12 @@
 What is not finished is in a folder `.unfinished-...` of the run that writes it, next to where it
 goes. The run holds a lock on that folder, which the operating system takes back however the run
 ends. So a folder without a holder is what a killed run left, and the next run removes it.
-
-Where a command may write, and writing figures there.
 """
 
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import shutil
 import tempfile
@@ -34,10 +33,7 @@ _PREFIX = ".unfinished-"
 def unfinished_in(folder: Path) -> Iterator[Path]:
     """Give a folder for files that are put in place by renaming them, and remove it afterwards.
 
-    Raises
-    ------
-    OSError
-        If nothing can be written to `folder`.
+    `OSError` is raised if nothing can be written to `folder`.
     """
     _remove_abandoned(folder)
     made, handle = _locked_folder(folder)
@@ -88,11 +84,7 @@ def write_whole(output: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file, and put it in place as `output` when it is finished.
 
     A link is followed. What is no file, such as a pipe, is written to and not replaced.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be written; what was there before stays.
+    `InvalidInput` is raised if the file cannot be written; what was there before stays.
     """
     try:
         target = output.resolve()
@@ -126,16 +118,28 @@ def save_figure(figure: Figure, file: Path | IO[str], **settings: Any) -> None:
         figure.savefig(file, metadata=metadata, **settings)
 
 
+def write_text(path: Path | str, text: str) -> Path:
+    """Write a text whole or not at all, and return where it is."""
+    output = Path(path)
+    write_whole(output, lambda file: file.write_text(text, encoding="utf-8"))
+    return output
+
+
+def svg(figure: Figure) -> str:
+    """Return a figure as SVG to put into a page."""
+    buffer = io.StringIO()
+    save_figure(figure, buffer, format="svg")
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
 FORMATS = (".svg", ".png", ".pdf")
 
 
 def require_writable(output: Path) -> None:
-    """Refuse a place where nothing can be written, before anything is computed.
+    """Refuse a path where nothing can be written, before anything is computed.
 
-    Raises
-    ------
-    InvalidInput
-        If it is a folder, or below a file, or has a name that cannot be.
+    That is a folder, or what is below a file, or a name that cannot be.
     """
     try:
         if output.is_dir():
@@ -149,25 +153,13 @@ def require_writable(output: Path) -> None:
 
 
 def require_figure(output: Path) -> None:
-    """Refuse a place where no figure can be written, before anything is computed.
-
-    Raises
-    ------
-    InvalidInput
-        If the ending names no format, or nothing can be written there.
-    """
+    """Refuse a path whose ending names no format of figures, or where nothing can be written."""
     if output.suffix.lower() not in FORMATS:
         raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
     require_writable(output)
 
 
 def write_figure(output: Path, figure: Figure) -> None:
-    """Write a figure in the format that the ending names, and say so.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be written; what was there before stays.
-    """
+    """Write a figure in the format that the ending names, and say so."""
     write_whole(output, lambda file: save_figure(figure, file, dpi=160))
     typer.echo(f"Wrote {output}.")

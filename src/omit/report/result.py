@@ -3,6 +3,9 @@
 A result states its `verdict`, its `notes`, its `tables` and its `figures`; everything else is
 inherited. Tables hold numbers, never texts made of numbers. A field says how its numbers are shown,
 and one renderer for every form (text, terminal, HTML, LaTeX, data frame, JSON) does the rest.
+
+Pages of HTML need no other file. They are Jinja2 templates in the folder `templates`, with the
+style in a file of its own.
 """
 
 from __future__ import annotations
@@ -11,18 +14,20 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from omit import _validate
+from omit import __version__, _validate
 from omit._text import nearest
-from omit._version import __version__
 from omit.errors import InvalidInput
-from omit.report.files import write_whole
+from omit.report.files import svg, write_text
 
 if TYPE_CHECKING:
+    import jinja2
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from rich.table import Table as RichTable
 
 Drawing: TypeAlias = "Callable[[Axes], None]"
@@ -115,13 +120,7 @@ class Table:
         return table
 
     def as_latex(self, keys: Sequence[str] | None = None) -> str:
-        """Return the table, or the fields with these keys, in LaTeX with booktabs.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no field with one of the keys.
-        """
+        """Return the table, or the fields with these keys, in LaTeX with booktabs."""
         known = {field.key: number for number, field in enumerate(self.fields)}
         chosen = list(known) if keys is None else _validate.texts("columns", keys)
         for key in chosen:
@@ -224,10 +223,7 @@ class Result(ABC):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the first figure, on axes of its own unless some are given, and return the axes.
 
-        Raises
-        ------
-        InvalidInput
-            If this result has no figure.
+        `InvalidInput` is raised if this result has no figure.
         """
         drawings = self.figures()
         if not drawings:
@@ -235,42 +231,68 @@ class Result(ABC):
         return draw(next(iter(drawings.values())), ax)
 
     def _repr_html_(self) -> str:
-        from omit.report.page import render
-
         return render("result.html", result=self, tables=self.tables())
 
     def page(self) -> str:
-        """Return a page of HTML that needs no other file."""
-        from omit.report.page import result_page
-
-        return result_page(self)
+        """Return a page of HTML that needs no other file: verdict, tables, figures and notes."""
+        pictures = {name: svg(_own_figure(draw)) for name, draw in self.figures().items()}
+        content = render("result_page.html", result=self, tables=self.tables(), pictures=pictures)
+        return page(self.title, [content])
 
     def write_report(self, path: Path | str) -> Path:
         """Write the page of the result, and return where it is.
 
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written; what was there before stays.
+        `InvalidInput` is raised if the file cannot be written; what was there before stays.
         """
-        output, page = Path(path), self.page()
-        write_whole(output, lambda file: file.write_text(page, encoding="utf-8"))
-        return output
+        return write_text(path, self.page())
 
 
 def draw(drawing: Drawing, ax: Axes | None = None) -> Axes:
     """Draw on axes, or on new ones that show themselves in a notebook."""
-    if ax is None:
-        from matplotlib.figure import Figure
-
-        from omit.report.page import svg
-
-        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-        ax = figure.subplots()
-        # Notebooks look for this method; pyplot, which they know otherwise, keeps every figure.
-        ax._repr_svg_ = lambda: svg(figure)  # type: ignore[attr-defined]
-    drawing(ax)
+    if ax is not None:
+        drawing(ax)
+        return ax
+    figure = _own_figure(drawing)
+    (ax,) = figure.axes
+    # Notebooks look for this method; pyplot, which they know otherwise, keeps every figure.
+    ax._repr_svg_ = lambda: svg(figure)  # type: ignore[attr-defined]
     return ax
+
+
+def _own_figure(drawing: Drawing) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    drawing(figure.subplots())
+    return figure
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("omit.report"),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def render(template: str, **content: Any) -> str:
+    """Return a template filled in; texts are escaped."""
+    return _templates().get_template(template).render(content)
+
+
+def page(title: str, sections: Sequence[str]) -> str:
+    """Return a page with a title and sections of HTML.
+
+    Examples
+    --------
+    >>> "<title>a &lt; b</title>" in page("a < b", ["<p>text</p>"])
+    True
+    """
+    return render("page.html", title=title, sections=sections, version=__version__) + "\n"
 
 
 def plain(value: Any) -> Any:

@@ -18,15 +18,16 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from omit._version import __version__
+from omit import __version__
 from omit.errors import InvalidInput
 from omit.study.cell import RESERVED, Answer, Cell, Failure, Finished, Rows, plain_answer, stream
 
@@ -99,13 +100,7 @@ def compute_batch(batch: Batch, environment: Environment) -> Outcome:
 
 
 def checked_rows(cell: Cell, rows: Rows) -> tuple[dict[str, Answer], ...]:
-    """Return what a computation answered as rows of plain data.
-
-    Raises
-    ------
-    InvalidInput
-        If it is anything else, or a column would be there twice.
-    """
+    """Return what a computation answered as rows of plain data, or refuse anything else."""
     name = cell.computation.name
     several = (rows,) if isinstance(rows, Mapping) else rows
     if not isinstance(several, list | tuple) or not all(
@@ -128,40 +123,35 @@ def checked_rows(cell: Cell, rows: Rows) -> tuple[dict[str, Answer], ...]:
 class Preparations:
     """What groups of cells share, prepared once and kept for a while."""
 
-    def __init__(self, kept: int = _KEPT_PREPARATIONS) -> None:
-        self._kept = kept
-        self._results: OrderedDict[str, Callable[[], Any]] = OrderedDict()
+    def __init__(self) -> None:
+        self._results: OrderedDict[str, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     def prepared(self, cell: Cell, group: str) -> Any:
         """Return what the cell shares with others; an error is raised again, not tried again."""
-        prepare = cell.computation.prepare
-        if prepare is None:
+        if cell.computation.prepare is None:
             return None
         # Threads of one worker wait for each other: preparing twice would take more.
         with self._lock:
             if group not in self._results:
-                self._results[group] = _remembered(lambda: prepare(cell.shared(), stream(group)))
+                self._results[group] = _prepare(cell, group)
                 limit_threads()  # also the libraries that the preparation has loaded
             self._results.move_to_end(group)
-            while len(self._results) > self._kept:
+            while len(self._results) > _KEPT_PREPARATIONS:
                 self._results.popitem(last=False)
             result = self._results[group]
-        return result()
+        return result.result()
 
 
-def _remembered(call: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a function that returns what the call returned, or raises what it raised."""
+def _prepare(cell: Cell, group: str) -> Future[Any]:
+    """Return what the preparation returned or raised."""
+    result: Future[Any] = Future()
+    assert cell.computation.prepare is not None
     try:
-        value = call()
+        result.set_result(cell.computation.prepare(cell.shared(), stream(group)))
     except Exception as error:
-        caught = error
-
-        def raise_again() -> Any:
-            raise caught
-
-        return raise_again
-    return lambda: value
+        result.set_exception(error)
+    return result
 
 
 @lru_cache(maxsize=1)
@@ -179,10 +169,10 @@ def clear_preparations() -> None:
 def one_thread() -> Iterator[None]:
     """Let linear algebra and compiled loops use one thread within the block."""
     import numba
-    import scipy.linalg  # noqa: F401  (a library has to be loaded to be limited)
     from threadpoolctl import threadpool_limits
 
     threads = numba.get_num_threads()
+    _load_libraries()
     with threadpool_limits(limits=1):
         numba.set_num_threads(1)
         try:
@@ -194,11 +184,16 @@ def one_thread() -> Iterator[None]:
 def limit_threads() -> None:
     """Let linear algebra and compiled loops use one thread, in this thread and for good."""
     import numba
-    import scipy.linalg  # noqa: F401  (as above)
     from threadpoolctl import threadpool_limits
 
+    _load_libraries()
     numba.set_num_threads(1)  # loads a library that has threads of its own, to be limited too
     threadpool_limits(limits=1)
+
+
+def _load_libraries() -> None:
+    """Load the libraries of linear algebra, which have to be there to be limited."""
+    import scipy.linalg  # noqa: F401
 
 
 @dataclass(frozen=True)
@@ -211,10 +206,8 @@ class Environment:
     True
     """
 
-    omit: str
+    versions: tuple[tuple[str, str], ...]
     code: str
-    python: str
-    libraries: tuple[tuple[str, str], ...]
 
     @classmethod
     def here(cls) -> Environment:
@@ -223,25 +216,13 @@ class Environment:
 
     def difference(self, other: Environment) -> str | None:
         """Return what is different in the other one, in words, or None."""
-        if self.omit != other.omit:
-            return f"omit {other.omit} instead of omit {self.omit}"
-        if self.code != other.code:
-            return f"omit {other.omit} with other code"
-        if self.python != other.python:
-            return f"Python {other.python} instead of Python {self.python}"
-        for (name, mine), (_, theirs) in zip(self.libraries, other.libraries, strict=True):
+        for (name, mine), (_, theirs) in zip(self.versions, other.versions, strict=True):
             if mine != theirs:
                 return f"{name} {theirs} instead of {name} {mine}"
-        return None
+        return None if self.code == other.code else f"omit {__version__} with other code"
 
     def require_here(self) -> None:
-        """Refuse to compute in another environment.
-
-        Raises
-        ------
-        OtherEnvironment
-            If this process has another one.
-        """
+        """Refuse to compute in another environment: `OtherEnvironment` is raised."""
         difference = self.difference(Environment.here())
         if difference is not None:
             raise OtherEnvironment(f"A worker has {difference}; install the same there.")
@@ -257,16 +238,6 @@ def _here() -> Environment:
     package = Path(__file__).parents[1]
     for path in sorted(package.rglob("*.py")):
         code.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
-    return Environment(
-        __version__,
-        code.hexdigest(),
-        ".".join(platform.python_version_tuple()[:2]),
-        tuple((name, _version(name)) for name in _LIBRARIES),
-    )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(none)"
+    python = ".".join(platform.python_version_tuple()[:2])
+    libraries = [(name, version(name)) for name in _LIBRARIES]
+    return Environment((("omit", __version__), ("Python", python), *libraries), code.hexdigest())

@@ -27,7 +27,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -107,11 +107,16 @@ class Computation:
         if not isinstance(self.name, str) or not self.name:
             raise InvalidInput(f"Expected the name of a computation, got {self.name!r}.")
         version = _validate.positive_integer(f"the version of {self.name!r}", self.version)
-        object.__setattr__(self, "version", version)
         prefix = canonical({"computation": self.name, "version": version})
-        object.__setattr__(self, "prefix", prefix)
-        object.__setattr__(self, "group", _group(prefix, {}))
-        object.__setattr__(self, "shared", tuple(sorted(_validate.texts("shared", self.shared))))
+        shared = tuple(sorted(_validate.texts("shared", self.shared)))
+        plain = {
+            "version": version,
+            "prefix": prefix,
+            "group": _group(prefix, {}),
+            "shared": shared,
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
         if self.shared and self.prepare is None:
             raise InvalidInput(f"{self.name!r} has shared parameters and nothing to prepare.")
         for role in ("compute", "prepare", "cost"):
@@ -153,9 +158,9 @@ class Computation:
         order = sorted(range(len(names)), key=names.__getitem__)
         for combination in itertools.product(*values):
             chosen = [combination[position] for position in order]
-            text = ",".join([parameter.text for parameter in chosen])
+            text = ",".join([text for _, text in chosen])
             identity = fingerprint(f"{self.prefix}{{{text}}}")
-            yield Cell(self, tuple([parameter.item for parameter in chosen]), identity)
+            yield Cell(self, tuple([item for item, _ in chosen]), identity)
 
     def _check_names(self, names: Iterable[str]) -> None:
         given = set(names)
@@ -259,10 +264,7 @@ class Failure:
 def distinct(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return every cell once, in the order of its first appearance.
 
-    Raises
-    ------
-    InvalidInput
-        If something is not a cell, or two computations share a name and a version.
+    Refused is what is not a cell, and if two computations share a name and a version.
     """
     by_identity: dict[str, Cell] = {}
     computations: dict[tuple[str, int], Computation] = {}
@@ -284,16 +286,10 @@ def _is_top_level(function: object) -> bool:
     return inspect.isfunction(function) and function.__qualname__.isidentifier()
 
 
-class _Parameter(NamedTuple):
-    """A parameter, and what it is in the text that the identity is made of."""
-
-    item: tuple[str, Value]
-    text: str
-
-
-def _parameter(name: str, value: object) -> _Parameter:
+def _parameter(name: str, value: object) -> tuple[tuple[str, Value], str]:
+    """Return a parameter, and what it is in the text that the identity is made of."""
     plain = plain_parameter(name, value)
-    return _Parameter((name, plain), canonical({name: plain})[1:-1])
+    return (name, plain), canonical({name: plain})[1:-1]
 
 
 def _group(prefix: str, shared: Mapping[str, object]) -> str:
@@ -307,12 +303,7 @@ def _axis(values: object) -> tuple[object, ...]:
 
 
 def plain_parameter(name: str, value: object) -> Value:
-    """Return a parameter in its one plain form.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not plain data.
+    """Return a parameter in its one plain form; what is not plain data is refused.
 
     Examples
     --------
@@ -324,7 +315,7 @@ def plain_parameter(name: str, value: object) -> Value:
         return value
     if isinstance(value, list | tuple):
         return tuple(plain_parameter(name, item) for item in value)
-    scalar = _plain_scalar(name, value)
+    scalar = plain_answer(name, value)
     if scalar is None or isinstance(scalar, bool | str):
         return scalar
     if not math.isfinite(scalar):
@@ -341,15 +332,8 @@ def plain_parameter(name: str, value: object) -> Value:
 def plain_answer(name: str, value: object) -> Answer:
     """Return an answer of a computation as plain data, bit for bit.
 
-    Raises
-    ------
-    InvalidInput
-        If it is not text, a number, a boolean or None.
+    That is text, a number, a boolean or None; anything else is refused.
     """
-    return _plain_scalar(name, value)
-
-
-def _plain_scalar(name: str, value: object) -> Answer:
     if value is None or type(value) in (float, bool):
         return value  # type: ignore[return-value]  # mypy does not narrow by type()
     if isinstance(value, np.bool_):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -68,14 +68,9 @@ class Results(Result):
 
     def tables(self) -> Sequence[Table]:
         """Return the number of cells and rows of every computation, and the time they took."""
-        cells: Counter[tuple[str, int]] = Counter()
-        rows: Counter[tuple[str, int]] = Counter()
-        seconds: Counter[tuple[str, int]] = Counter()
+        groups: defaultdict[tuple[str, int], list[Stored]] = defaultdict(list)
         for cell in self.stored.values():
-            computation = cell.computation, cell.version
-            cells[computation] += 1
-            rows[computation] += len(cell.rows)
-            seconds[computation] += cell.seconds  # type: ignore[assignment]  # adds floats too
+            groups[cell.computation, cell.version].append(cell)
         fields = (
             Field("Computation", "computation"),
             Field("Version", "version", numeric=True),
@@ -83,7 +78,10 @@ class Results(Result):
             Field("Rows", "rows", "{:,}".format, numeric=True),
             Field("Time (s)", "seconds", "{:.1f}".format, numeric=True),
         )
-        lines = tuple((*key, cells[key], rows[key], seconds[key]) for key in cells)
+        lines = tuple(
+            (*key, len(cells), sum(len(cell.rows) for cell in cells), _seconds(cells))
+            for key, cells in groups.items()
+        )
         return (Table("computations", "", fields, lines),)
 
     def __len__(self) -> int:
@@ -93,25 +91,13 @@ class Results(Result):
         return cell.identity in self.stored
 
     def rows(self, cell: Cell) -> tuple[dict[str, Any], ...]:
-        """Return the rows of a cell.
-
-        Raises
-        ------
-        InvalidInput
-            If it has not been computed.
-        """
+        """Return the rows of a cell, which must have been computed."""
         if cell.identity not in self.stored:
             raise InvalidInput(f"There are no results for {cell}.")
         return tuple(dict(row) for row in self.stored[cell.identity].rows)
 
     def row(self, cell: Cell) -> dict[str, Any]:
-        """Return the one row of a cell.
-
-        Raises
-        ------
-        InvalidInput
-            If it has not been computed, or has not one row.
-        """
+        """Return the one row of a cell, which must have been computed and have one."""
         rows = self.rows(cell)
         if len(rows) != 1:
             raise InvalidInput(f"Expected one row for {cell}, got {len(rows)}; use rows().")
@@ -136,11 +122,8 @@ class Results(Result):
         lines: list[dict[str, Any]] = []
         for identity, cell in self.stored.items():
             parameters.update(cell.parameters)
-            origin = {
-                "computation": cell.computation,
-                "version": cell.version,
-                "identity": identity,
-            }
+            known = {"computation": cell.computation, "version": cell.version}
+            origin = {**known, "identity": identity}
             for number, row in enumerate(cell.rows):
                 answers.update(dict.fromkeys(row))
                 lines.append({**cell.parameters, **row, **origin, "row": number})
@@ -164,36 +147,31 @@ class Results(Result):
     def write(self, path: PathLike) -> None:
         """Write the table to a CSV file or a Parquet file, by the ending of its name.
 
-        A column with values of several kinds, or with tuples, is written as JSON text.
-
-        Raises
-        ------
-        InvalidInput
-            If the ending is another one, or the file cannot be written; nothing is half written.
+        A column with values of several kinds, or with tuples, is written as JSON text. If the file
+        cannot be written, nothing is half written.
         """
         target = Path(path)
-        writers: dict[str, Callable[[DataFrame, Path], None]] = {
-            ".csv": _write_csv,
-            ".parquet": _write_parquet,
+        writers: dict[str, Callable[[Path], None]] = {
+            ".csv": lambda file: frame.to_csv(file, index=False),
+            ".parquet": lambda file: _write_parquet(frame, file),
         }
         if target.suffix not in writers:
             raise InvalidInput(f"Expected {target} to end in {' or '.join(writers)}.")
         frame = _flat(self.to_frame())
-        write_whole(target, lambda file: writers[target.suffix](frame, file))
+        write_whole(target, writers[target.suffix])
 
 
 def read_results(store: PathLike, cells: Iterable[Cell] | None = None) -> Results:
     """Return what a store has, without computing anything: these cells, or everything.
 
-    A store can be read while a run adds to it.
-
-    Raises
-    ------
-    InvalidInput
-        If it is no store.
+    A store can be read while a run adds to it; what is no store is refused.
     """
     snapshot = read_store(store)
     return Results(snapshot.cells()) if cells is None else Results.of(snapshot, distinct(cells))
+
+
+def _seconds(cells: Iterable[Stored]) -> float:
+    return sum(cell.seconds for cell in cells)
 
 
 def _flat(frame: DataFrame) -> DataFrame:
@@ -208,10 +186,6 @@ def _flat(frame: DataFrame) -> DataFrame:
                     for value in frame[name]
                 ]
     return flat
-
-
-def _write_csv(frame: DataFrame, path: Path) -> None:
-    frame.to_csv(path, index=False)
 
 
 def _write_parquet(frame: DataFrame, path: Path) -> None:

@@ -8,7 +8,7 @@ import uuid
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -81,20 +81,13 @@ def run_study(
     progress : callable, optional
         Is called with a `Progress` at the beginning and whenever results have been stored.
     failures : {"raise", "return"}
-        Whether cells that could not be computed are an error at the end. They are not stored, so
-        running again tries them again.
-
-    Returns
-    -------
-    Results
-        The rows of the cells, in the order of the cells.
+        Whether cells that could not be computed are an error at the end: `StudyFailed`. They are
+        not stored, so running again tries them again.
 
     Raises
     ------
     InvalidInput
         If the store or the workers cannot be used.
-    StudyFailed
-        If cells could not be computed; all others are stored.
     StudyInterrupted
         If it was interrupted from the keyboard; what was finished is stored.
 
@@ -107,43 +100,49 @@ def run_study(
     >>> tosses = Computation("coin tosses", 1, compute).grid(tosses=[10, 1000])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = run_study(tosses, f"{folder}/coins", "process")
-    >>> results.to_frame()[["tosses", "heads"]]
-       tosses  heads
-    0      10      7
-    1    1000    520
+    >>> [results.row(cell)["heads"] for cell in tosses]
+    [7, 520]
     """
     _validate.one_of("failures", failures, ("raise", "return"))
-    context = workers_at(where)
-    wanted = distinct(cells)
-    snapshot = read_store(store)
+    workers, wanted, snapshot = workers_at(where), distinct(cells), read_store(store)
     failed: tuple[Failure, ...] = ()
     if _missing(wanted, snapshot.identities()):
-        start = time.perf_counter()
-        try:
-            # Workers first: where nothing can be computed, no store is left behind.
-            with context as workers, open_store(store) as opened:
-                missing = _missing(wanted, opened.identities())
-                run = Run(opened, workers, Estimate(missing, len(wanted) - len(missing)), progress)
-                try:
-                    run.compute(missing)
-                finally:
-                    if run.computed:
-                        spent = WallTime(time.perf_counter() - start, run.computed)
-                        with suppress(InvalidInput):  # on a full disk, results matter more
-                            opened.add_wall_time(wanted, spent)
-        except KeyboardInterrupt as error:
-            left = _missing(wanted, read_store(store).identities())
-            raise StudyInterrupted(
-                f"Interrupted: {len(wanted) - len(left)} of {len(wanted)} cells are stored in "
-                f"{store}, and running the same again goes on from there."
-            ) from error
-        failed = tuple(run.failed)
+        failed = _compute_missing(wanted, store, workers, progress)
         snapshot = read_store(store)
     elif progress is not None:
         progress(Estimate((), len(wanted)).now())
     if failed and failures == "raise":
         raise StudyFailed(_failure_message(failed, len(wanted)), failed)
     return Results.of(snapshot, wanted, failed)
+
+
+def _compute_missing(
+    wanted: Sequence[Cell],
+    store: PathLike,
+    context: AbstractContextManager[Workers],
+    progress: Report | None,
+) -> tuple[Failure, ...]:
+    """Compute and store what is missing; return the cells that failed."""
+    start = time.perf_counter()
+    try:
+        # Workers first: where nothing can be computed, no store is left behind.
+        with context as workers, open_store(store) as opened:
+            missing = _missing(wanted, opened.identities())
+            run = Run(opened, workers, Estimate(missing, len(wanted) - len(missing)), progress)
+            try:
+                run.compute(missing)
+            finally:
+                if run.computed:
+                    spent = WallTime(time.perf_counter() - start, run.computed)
+                    with suppress(InvalidInput):  # on a full disk, results matter more
+                        opened.add_wall_time(wanted, spent)
+    except KeyboardInterrupt as error:
+        missing = _missing(wanted, read_store(store).identities())
+        raise StudyInterrupted(
+            f"Interrupted: {len(wanted) - len(missing)} of {len(wanted)} cells are stored in "
+            f"{store}, and running the same again goes on from there."
+        ) from error
+    return tuple(run.failed)
 
 
 def _missing(cells: Iterable[Cell], stored: set[str]) -> list[Cell]:
@@ -273,12 +272,7 @@ class Queue:
     def next(self, slots: int, prepared: str | None = None) -> Batch | None:
         """Return what a free worker should do, or None if there is nothing to do now.
 
-        Parameters
-        ----------
-        slots : int
-            How many batches are computed at once.
-        prepared : str, optional
-            The group that the worker has computed last.
+        `slots` batches are computed at once; `prepared` is the group that the worker computed last.
         """
         if self._alone:
             return None
@@ -309,17 +303,19 @@ class Queue:
         return ()
 
     def _from_groups(self, slots: int, prepared: str | None) -> Batch | None:
-        name = prepared if prepared is not None and self._groups.get(prepared) else None
-        while name is None and self._untouched:
+        while self._untouched and not self._groups[self._untouched[0]]:
+            self._untouched.popleft()
+        if prepared is not None and self._groups.get(prepared):
+            group = prepared
+        elif self._untouched:
             group = self._untouched.popleft()
-            name = group if self._groups[group] else None
-        if name is None:
-            name = max(self._groups, key=lambda group: len(self._groups[group]), default=None)
-        if name is None or not self._groups[name]:
+        else:
+            group = max(self._groups, key=lambda name: len(self._groups[name]), default="")
+        cells = self._groups.get(group)
+        if not cells:
             return None
-        cells = self._groups[name]
         size = min(math.ceil(len(cells) / (2 * slots)), LARGEST_BATCH)
-        return Batch(tuple(cells.popleft() for _ in range(size)), name, self._run)
+        return Batch(tuple(cells.popleft() for _ in range(size)), group, self._run)
 
     def _from_suspects(self) -> Batch | None:
         for _ in range(len(self._suspects)):
@@ -353,7 +349,7 @@ class Estimate:
         self._total = stored_before + len(cells)
         self._left: defaultdict[str, float] = defaultdict(float)
         self._seconds: defaultdict[str, float] = defaultdict(float)
-        self._finished: defaultdict[str, float] = defaultdict(float)
+        self._costs: defaultdict[str, float] = defaultdict(float)
         self._done = self._failed = 0
         for cell in cells:
             self._left[cell.computation.name] += cell.cost
@@ -363,20 +359,15 @@ class Estimate:
     ) -> Progress:
         """Take note of cells that were finished or failed, and return the progress.
 
-        Parameters
-        ----------
-        finished, failed : iterable
-            What has come back.
-        busy : float
-            How long workers computed it. What came before that, such as starting the workers, is
-            not counted in what a second of work takes.
+        Workers were `busy` with them for so many seconds. What came before that, such as starting
+        the workers, is not counted in what a second of work takes.
         """
         if self._work_began is None:
             self._work_began = self._clock() - busy
         for result in finished:
             name, cost = result.cell.computation.name, result.cell.cost
             self._left[name] -= cost
-            self._finished[name] += cost
+            self._costs[name] += cost
             self._seconds[name] += result.seconds
             self._done += 1
         for cell in failed:
@@ -386,20 +377,11 @@ class Estimate:
 
     def now(self) -> Progress:
         """Return the progress at this moment."""
-        elapsed = self._clock() - self._start
-        return Progress(
-            self._before + self._done,
-            self._total,
-            self._before,
-            self._failed,
-            elapsed,
-            self._remaining(),
-        )
+        done, elapsed = self._before + self._done, self._clock() - self._start
+        return Progress(done, self._total, self._before, self._failed, elapsed, self._remaining())
 
     def _remaining(self) -> float | None:
-        rates = {
-            name: self._seconds[name] / cost for name, cost in self._finished.items() if cost > 0
-        }
+        rates = {name: self._seconds[name] / cost for name, cost in self._costs.items() if cost > 0}
         work = sum(self._seconds.values())
         if self._work_began is None or not rates or work <= 0:
             return 0.0 if self._done + self._failed == self._total - self._before else None

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from omit import __version__
 from omit._validate import shown
-from omit._version import __version__
 from omit.errors import InvalidInput
 from omit.study.cell import Answer, Cell, Finished, Value, fingerprint
 
@@ -101,10 +101,7 @@ class Snapshot:
 def read_store(path: PathLike) -> Snapshot:
     """Return what a store has; nothing if there is none yet.
 
-    Raises
-    ------
-    InvalidInput
-        If there is something else at that path, it cannot be read, or it is damaged.
+    `InvalidInput` is raised if something else is there, or it cannot be read or is damaged.
     """
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(f"Expected the folder of a store, got {shown(path)}.")
@@ -150,21 +147,12 @@ class Store:
     def append(self, finished: Iterable[Finished]) -> None:
         """Add cells, and return when they are durable.
 
-        Raises
-        ------
-        InvalidInput
-            If they cannot be written; what the store had before stays, and nothing else.
+        If they cannot be written, what the store had before stays, and nothing else.
         """
         self._insert("INSERT INTO cells VALUES (?, ?, ?)", [_entry(cell) for cell in finished])
 
     def add_wall_time(self, cells: Iterable[Cell], time: WallTime) -> None:
-        """Add how long a run of these cells took.
-
-        Raises
-        ------
-        InvalidInput
-            If it cannot be written.
-        """
+        """Add how long a run of these cells took."""
         self._insert("INSERT INTO wall_times VALUES (?, ?, ?)", [(_study(cells), *time)])
 
     def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -177,10 +165,7 @@ class Store:
 def open_store(path: PathLike) -> Iterator[Store]:
     """Open a store for adding results, made if it is not there.
 
-    Raises
-    ------
-    InvalidInput
-        If it is no store, of another format, or damaged, or it cannot be written.
+    `InvalidInput` is raised if it is no store, of another format, damaged, or cannot be written.
     """
     folder = Path(path)
     with _sentences(folder, "write to"):
@@ -298,17 +283,8 @@ def _foreign(folder: Path) -> InvalidInput:
 
 def _entry(finished: Finished) -> tuple[str, str, str]:
     cell, computation = finished.cell, finished.cell.computation
-    seconds = round(finished.seconds, 6)
-    content = _JSON.encode(
-        [
-            computation.name,
-            computation.version,
-            cell.parameters,
-            finished.rows,
-            seconds,
-            __version__,
-        ]
-    )
+    result = cell.parameters, finished.rows, round(finished.seconds, 6)
+    content = _JSON.encode([computation.name, computation.version, *result, __version__])
     return cell.identity, content, _checksum(cell.identity, content)
 
 

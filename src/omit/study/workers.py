@@ -21,25 +21,18 @@ import re
 import signal
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
+from omit import __version__
 from omit._text import import_extra
 from omit._validate import shown
 from omit.errors import InvalidInput
-from omit.study.batch import (
-    Batch,
-    Environment,
-    OtherEnvironment,
-    Outcome,
-    clear_preparations,
-    compute_batch,
-    one_thread,
-)
+from omit.study import batch as batches
+from omit.study.batch import Batch, Environment, OtherEnvironment, Outcome
 
 # How often to look whether workers of a cluster have come or gone.
 LOOK_SECONDS = 2.0
@@ -55,30 +48,24 @@ _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:[0-9]{1,5}(/\S*)?")
 _CHOICES = "process, cores, cores:N, local:N or the address of a Dask scheduler, tcp://host:port"
 
 
-class Workers(ABC):
+class Workers:
     """Executors that take one batch each at a time."""
 
-    @abstractmethod
-    def executors(self) -> Sequence[Executor]:
-        """Return the executors that there are now; those of a cluster come and go.
+    def __init__(self, executors: Sequence[Executor] = ()) -> None:
+        self._executors = executors
 
-        Raises
-        ------
-        InvalidInput
-            If a cluster is gone.
-        """
+    def executors(self) -> Sequence[Executor]:
+        """Return the executors that there are now; those of a cluster come and go."""
+        return self._executors
 
     def submit(self, executor: Executor, batch: Batch) -> Future[Outcome]:
         """Let an executor compute a batch."""
-        return executor.submit(compute_batch, batch, Environment.here())
+        return executor.submit(batches.compute_batch, batch, Environment.here())
 
     def outcome(self, batch: Batch, future: Future[Outcome]) -> Outcome | None:
-        """Return what has become of a batch; None if its worker died.
+        """Return the outcome of a batch; None if its worker died.
 
-        Raises
-        ------
-        InvalidInput
-            If the worker could not even begin.
+        `InvalidInput` is raised if the worker could not even begin.
         """
         error = future.exception()
         if error is None:
@@ -112,12 +99,7 @@ def _closing(workers: Workers) -> Iterator[Workers]:
 def workers_at(where: str) -> AbstractContextManager[Workers]:
     """Return the workers that a text names, for as long as they are needed.
 
-    Nothing is started before the block is entered.
-
-    Raises
-    ------
-    InvalidInput
-        If it names none.
+    Nothing is started before the block is entered. A text that names none is refused.
 
     Examples
     --------
@@ -143,17 +125,6 @@ def _count(where: str, count: str) -> int:
     return int(count)
 
 
-class LocalWorkers(Workers):
-    """Workers on this machine: this process, or others."""
-
-    def __init__(self, executors: Sequence[Executor]) -> None:
-        self._executors = executors
-
-    def executors(self) -> Sequence[Executor]:
-        """Return always the same executors."""
-        return self._executors
-
-
 class InProcess(Executor):
     """An executor that computes in this process, while a task is submitted."""
 
@@ -165,13 +136,13 @@ class InProcess(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Give back the memory that preparations take."""
-        clear_preparations()
+        batches.clear_preparations()
 
 
 @contextmanager
 def _in_process() -> Iterator[Workers]:
     # Batches limit threads for good; afterwards this process gets its own back.
-    with one_thread(), _closing(LocalWorkers([InProcess()])) as workers:
+    with batches.one_thread(), _closing(Workers([InProcess()])) as workers:
         yield workers
 
 
@@ -191,14 +162,12 @@ class OneProcess(Executor):
     def _submitted(self, *task: Any, **kwargs: Any) -> Future[Any]:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        future: Future[Any]
         if self._pool is not None:
             try:
-                future = self._pool.submit(*task, **kwargs)
+                future: Future[Any] = self._pool.submit(*task, **kwargs)
+                return future
             except BrokenProcessPool:
                 self.shutdown()
-            else:
-                return future
         self._pool = ProcessPoolExecutor(max_workers=1, initializer=_serve, initargs=(os.getpid(),))
         future = self._pool.submit(*task, **kwargs)
         return future
@@ -240,7 +209,7 @@ def _on_cores(count: int | None) -> Iterator[Workers]:
     import joblib
 
     executors = [OneProcess() for _ in range(count or joblib.cpu_count())]
-    with _closing(LocalWorkers(executors)) as workers:
+    with _closing(Workers(executors)) as workers:
         yield workers
 
 
@@ -248,29 +217,28 @@ class ClusterWorkers(Workers):
     """Workers of a Dask cluster; one executor for every thread of a worker."""
 
     def __init__(self, client: Any, address: str) -> None:
+        super().__init__()
         self._client = client
         self._address = address
-        self._executors: dict[tuple[str, int], Executor] = {}
+        self._slots: dict[tuple[str, int], Executor] = {}
         self._looked = -float("inf")
         self._seen = time.monotonic()
 
     def executors(self) -> Sequence[Executor]:
-        """Return the executors of the workers that there are now."""
+        """Return the executors of the workers that there are now, or say that all are gone."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
             with _connected(self._client, self._address):
                 threads = self._client.nthreads()
             slots = [(worker, thread) for worker in threads for thread in range(threads[worker])]
-            self._executors = {
-                slot: self._executors.get(slot) or self._executor_on(slot[0]) for slot in slots
-            }
+            self._slots = {slot: self._slots.get(slot) or self._on(slot[0]) for slot in slots}
             self._looked = now
             self._seen = now if slots else self._seen
             if now - self._seen >= _NO_WORKER_SECONDS:
                 raise _lost(self._address, f"has had no workers for {_NO_WORKER_SECONDS:g} s")
-        return list(self._executors.values())
+        return list(self._slots.values())
 
-    def _executor_on(self, worker: str) -> Executor:
+    def _on(self, worker: str) -> Executor:
         executor: Executor = self._client.get_executor(
             workers=[worker], allow_other_workers=True, pure=False
         )
@@ -282,7 +250,7 @@ class ClusterWorkers(Workers):
             return super().submit(executor, batch)
 
     def outcome(self, batch: Batch, future: Future[Outcome]) -> Outcome | None:
-        """Return what has become of a batch; None if its worker died."""
+        """Return the outcome of a batch; None if its worker died."""
         if future.cancelled():
             raise _lost(self._address)
         if isinstance(future.exception(), _distributed().KilledWorker):
@@ -291,7 +259,7 @@ class ClusterWorkers(Workers):
 
     def close(self, *, wait: bool) -> None:
         """Ask the cluster to forget what was to be done."""
-        for executor in self._executors.values():
+        for executor in self._slots.values():
             with suppress(Exception):  # the scheduler may be gone
                 executor.shutdown(wait=wait)
 
@@ -320,13 +288,7 @@ def _lost(address: str, event: str = "is gone") -> InvalidInput:
 
 @contextmanager
 def _on_cluster(address: str) -> Iterator[Workers]:
-    """Compute on the Dask cluster with a scheduler at this address.
-
-    Raises
-    ------
-    InvalidInput
-        If it does not answer, has no workers, or workers with other versions.
-    """
+    """Compute on the Dask cluster with a scheduler at this address."""
     distributed = _distributed()
     # Dask finds out only when it connects, and then cannot close what it has opened.
     if address.startswith(("tls:", "wss:")) and not _has_certificates():
@@ -394,7 +356,7 @@ def _require_same_environment(client: Any, address: str) -> None:
         if isinstance(theirs, Environment):
             difference = mine.difference(theirs)
         else:
-            difference = f"no omit {mine.omit} with studies ({type(theirs).__name__}: {theirs})"
+            difference = f"no omit {__version__} with studies ({type(theirs).__name__}: {theirs})"
         if difference is not None:
             raise OtherEnvironment(
                 f"The worker {worker} of the cluster at {address} has {difference}; its results "
