@@ -6,6 +6,7 @@ from .estimator import PrivateKMeans as PrivateKMeans
 from .exponential_quantile import ExponentialQuantile as ExponentialQuantile
 from .kmeans import DPLloyd as DPLloyd
 from .kmedian import PrivateKMedian as PrivateKMedian
+from .lattice_quantile import LatticeQuantile as LatticeQuantile
 from .mean import NoisyMean as NoisyMean
 from .mode import NoisyMode as NoisyMode
 from .propose_test_release import ProposeTestRelease as ProposeTestRelease

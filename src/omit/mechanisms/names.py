@@ -26,6 +26,9 @@ NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release",
 # For comparing with papers, and never among "all": not clipped to the bounds, or not private.
 _AS_PUBLISHED = ("laplace-published", "gaussian-published", "smooth-laplace-unpadded")
 
+# For columns with a step only, and so by name only.
+_ON_A_LATTICE = ("permute-and-flip", "exponential-on-lattice")
+
 
 def is_quantile(statistic: str) -> bool:
     """Tell whether the statistic is a median or another quantile."""
@@ -109,7 +112,8 @@ def chosen_mechanisms(
         return [
             make()
             for kind, make in known.items()
-            if kind not in _AS_PUBLISHED and (delta > 0 or kind not in NEEDS_DELTA)
+            if kind not in (*_AS_PUBLISHED, *_ON_A_LATTICE)
+            and (delta > 0 or kind not in NEEDS_DELTA)
         ]
     if name not in known:
         choices = ", ".join([*known, "all"])
@@ -221,6 +225,7 @@ def _modes() -> Makers:
 
 def _quantiles(share: float, metric: Any) -> Makers:
     from omit.mechanisms.exponential_quantile import ExponentialQuantile
+    from omit.mechanisms.lattice_quantile import LatticeQuantile
     from omit.mechanisms.propose_test_release import ProposeTestRelease
     from omit.mechanisms.quantiles import GlobalQuantile, SmoothQuantile
 
@@ -235,6 +240,8 @@ def _quantiles(share: float, metric: Any) -> Makers:
         "exponential": lambda: ExponentialQuantile(share, metric),
         "propose-test-release": lambda: ProposeTestRelease(quantile=share, metric=metric),
         "smooth-laplace-unpadded": lambda: smooth(padding="none"),
+        "permute-and-flip": lambda: LatticeQuantile("permute-and-flip", share, metric),
+        "exponential-on-lattice": lambda: LatticeQuantile("exponential", share, metric),
     }
 
 

@@ -62,7 +62,7 @@ _LARGEST_POPULATION = 20_000_000
 
 
 class QuantileMechanism(Mechanism):
-    """A protected quantile, under replace, where the number of records is public.
+    """A protected quantile; most know their noise under replace, for a public number of records.
 
     Parameters
     ----------
@@ -133,9 +133,15 @@ class QuantileMechanism(Mechanism):
         target = given_or_own(truth, self.truth(data))
         near = NearZero.of(data, data.bounds if bounds is None else bounds, target, self.truth)
         if isinstance(promise, NoNoiseNeeded):
-            return BareQuantile(self, promise, data, target, near, _LAPLACE)
+            return self.without_noise(promise, data, target, near)
         self.require_relation(promise)
         return self.calibrated(promise, data, target, near)
+
+    def without_noise(
+        self, promise: NoNoiseNeeded, column: Column, truth: float, near: NearZero
+    ) -> PreparedMoments:
+        """Return the quantile of the column itself."""
+        return BareQuantile(self, promise, column, truth, near, _LAPLACE)
 
     @abstractmethod
     def calibrated(
