@@ -150,55 +150,6 @@ def test_solve_finds_the_epsilon_that_reaches_an_error(omit_command: Omit) -> No
     assert "does not reach" in run.err
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "compare nowhere.csv --no-report",
-        "compare adult --column= --no-report",
-        "compare adult --table= --no-report",
-        "compare adult --neighbours= --no-report",
-        "compare adult --epsilon 1e14 --no-report",
-        "compare adult --epsilon 1e-300 --no-report",
-        "compare adult --epsilon 1e308 --no-report",
-        "compare adult --truth 1e308 --no-report",
-        "compare adult --seed -1 --no-report",
-        "compare adult --runs 1000000000 --no-report",
-        "compare adult --statistic kmeans --iterations 1000000000 --no-report",
-        "compare adult --statistic kmeans --k 1000000000 --no-report",
-        "compare adult --statistic kmedian --candidates 1000000000 --no-report",
-        "best adult --epsilon 1e308",
-        "solve adult --statistic mode --error 40",
-        "solve adult --statistic mode --error 1",
-        "compare adult --column agge --no-report",
-        "compare adult --statistic median --no-report",
-        "compare adult --statistic mean --mechanism gumbel --no-report",
-        "compare adult --epsilon 0 --no-report",
-        "compare adult --epsilon -1 --no-report",
-        "compare adult --bounds 5 --no-report",
-        "compare adult --bounds 9,5 --no-report",
-        "compare adult --omit poisson --no-report",
-        "compare adult --omit poisson:x --no-report",
-        "compare adult --omit poisson:2 --no-report",
-        "compare adult --omit stratified:0.1 --no-report",
-        "compare adult --omit stable:2 --no-report",
-        "compare adult --omit fixed-size:10 --no-report",
-        "compare adult --omit fixed-size:99999999 --neighbours replace --no-report",
-        "compare adult --method guess --no-report",
-        "compare adult --truth much --no-report",
-        "compare adult --runs 0 --method simulated --no-report",
-        "compare adult --rows-per-person 0 --no-report",
-        "best adult --statistic nothing",
-        "solve adult --error 0",
-        "solve adult --error -1",
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: str) -> None:
-    run = omit_command(words)
-    assert (run.code, run.out) == (2, "")
-    assert run.err.startswith("Error: ")
-    assert run.err.strip().count("\n") == 0
-
-
 def test_bounds_that_are_one_point_have_no_error(omit_command: Omit) -> None:
     words = "compare adult --column age --bounds 30 30 --statistic mean --omit poisson:0.5 --json"
     run = omit_command(words)

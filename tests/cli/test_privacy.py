@@ -245,43 +245,6 @@ def test_subsets_that_are_far_apart_need_a_smaller_epsilon(
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        "bound poisson --rate 0.1 --epsilon -1",
-        "bound poisson --rate 0.1 --epsilon nan",
-        "bound poisson --rate 0.1 --epsilon inf",
-        "bound poisson --rate 0.1 --epsilon 1 --delta 1",
-        "bound poisson --rate 0.1 --epsilon 1 --delta -0.1",
-        "bound poisson --rate 0 --epsilon 1",
-        "bound poisson --rate 1.5 --epsilon 1",
-        "bound poisson --rate 0.1 --epsilon 1 --neighbours replace",
-        "bound poisson --rate 0.1 --epsilon 1 --neighbours bounded",
-        "bound poisson --rate 0.1 --epsilon 1 --releases 0",
-        "bound poisson --rate 0.1 --epsilon 1 --rows-per-person 0",
-        "bound fixed-size --size 10 --population 100 --epsilon 1 --neighbours add-remove",
-        "bound fixed-size --size 101 --population 100 --epsilon 1",
-        "bound stable --sensitivity 0 --epsilon 1",
-        "bound outlier-score --m 0.3 --M 0.2 --epsilon 1",
-        "bound outlier-score --m 0.3 --M 1.2 --epsilon 1",
-        "bound outlier-score --m 0 --M 0.2 --epsilon 1 --bound published",
-        "bound outlier-score --m 0.1 --M 0.2 --epsilon 1 --bound tight",
-        "bound outlier-threshold --threshold 1 --epsilon 1",
-        "bound outlier-top --share 0.7 --epsilon 1",
-        "bound independent --before 0.1,x --after 0.1 --added 0.1 --epsilon 1",
-        "bound independent --before 0.1 --after 0.1,0.2 --added 0.1 --epsilon 1",
-        "bound independent --before 0.1 --after 0.1 --added 0.1 --epsilon 0 --delta 0.1",
-        "bound poisson --rate 0.1 --epsilon 1 --neighbours=",
-        "calibrate poisson --rate 0.1 --epsilon 1 --neighbours=",
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_two(omit_command: Omit, words: str) -> None:
-    run = omit_command(words)
-    assert (run.code, run.out) == (2, "")
-    assert run.err.startswith("Error: ")
-    assert run.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
     "words", ["bound poisson --epsilon 1", "bound poisson --rate x --epsilon 1", "bound unheard-of"]
 )
 def test_missing_and_unknown_words_exit_with_two(omit_command: Omit, words: str) -> None:

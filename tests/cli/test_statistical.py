@@ -212,62 +212,6 @@ def test_one_query_is_one_query(omit_command: Omit) -> None:
     assert "1 query on 10 entries" in run.out
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "curve property --n 10 --p 0 --epsilon 0.1",
-        "curve property --n 10 --p 1.5",
-        "curve property --n 10 --p 0.5 --known 10",
-        "curve property --n 10 --p 0.5 --epsilon -1",
-        "curve property --n 0 --p 0.5",
-        "curve property --p 0.5",
-        "curve property --n 10 --p 0.5 --noise gumbel:1",
-        "curve property --n 10 --p 0.5 --noise laplace",
-        "curve property --n 10 --p 0.5 --noise laplace:-1",
-        "curve property --group 10:0.5 --n 10",
-        "curve property --group 10",
-        "curve property --n 10 --p 0.5 --output curve.gif",
-        "curve sum --n 10 --values 0:0.5,1:0.4",
-        "curve sum --n 10 --values 0:x",
-        "curve sum --n 10",
-        "curve sum --n 10 --distribution nothing.csv",
-        "curve sum --n 10 --values 0:0.5,1:0.5 --known 10",
-        "curve sample --n 10 --p 0.5 --sample systematic:2",
-        "curve sample --n 10 --p 0.5 --sample without-replacement:11",
-        "partition plan --n 10 --queries 11 --epsilon 0.1",
-        "partition plan --n 10 --queries 2 --epsilon -0.1",
-        "partition plan --n 10 --epsilon 0.1",
-        "partition plan --n 10 --queries 2 --epsilon 0.1 --p 1",
-        "partition plan --n 10 --queries 2 --epsilon 0.1 --importance 1,a",
-        "partition plan --n 10 --epsilon 0.1 --delta 1e-9",
-        "partition answer adult --column age --query first",
-        "partition answer adult --column age --query mean --p 0.5 --epsilon 0.1",
-        "partition answer adult --column age --query mean --epsilon 0.1",
-        "partition answer adult --column sex --query mean",
-        "partition answer adult --column age --query mean --importance 1,2",
-        "partition answer adult --column age --query mean --seed -1",
-        "partition answer adult --column age --query share:>=nan",
-        "curve property --group 5:2",
-        "curve property --group=-5:0.5",
-        f"curve property --n 1{'0' * 400} --p 0.5",
-        "curve property --n 50 --p 0.5 --noise gaussian:1e300",
-        "curve property --n 50 --p 0.5 --noise discrete-gaussian:1e9",
-        "curve sum --n 50 --values 0:0.5,1:0.1,2:0.4 --noise gaussian:1e300",
-        "curve sum --n 100000000000000000000 --values 0:0.5,1:0.5",
-        "curve sample --n 1000 --p 0.5 --sample poisson:0.1 --seed -1",
-        "curve sample --n 1000000 --p 0.5 --sample with-replacement:100000",
-    ],
-)
-def test_bad_input_is_one_sentence_and_leaves_nothing_behind(
-    omit_command: Omit, words: str
-) -> None:
-    run = omit_command(words)
-    assert (run.code, run.out) == (2, "")
-    assert run.err.startswith("Error: ")
-    assert "Traceback" not in run.err
-    assert not list(Path().iterdir())
-
-
 def test_a_folder_that_is_a_file_keeps_its_content(omit_command: Omit) -> None:
     Path("taken").write_text("mine")
     run = omit_command("reproduce statistical-privacy --output taken")

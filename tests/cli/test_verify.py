@@ -61,20 +61,3 @@ def test_a_claim_that_fails_is_shown_and_exits_with_one(
     run = omit_command("verify mixture")
     assert run.code == 1
     assert "FAILS" in run.out
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "mixture --cases 1 --seed -1",
-        "mixture --cases 0",
-        "theorem-5.4 --step 0.0000001 --epsilon 1",
-        "theorem-5.4 --step nan --epsilon 1",
-        "theorem-5.4 --step 0.5 --epsilon nan",
-        "theorem-5.4 --step 0.5 --epsilon 1 --largest-database 1e308",
-        "theorem-5.4 --step 0.5 --epsilon 1 --workers 1000000000",
-    ],
-)
-def test_checks_beyond_all_use_are_refused(omit_command: Callable[[str], Run], words: str) -> None:
-    run = omit_command(f"verify {words}")
-    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)

@@ -170,7 +170,8 @@ def _add_commands() -> None:
         }
         for run in (privacy.bound, privacy.calibrate)
     )
-    bound |= {"independent": privacy.independent, "subsets": privacy.subsets}
+    for name, build in privacy.PAIRS.items():
+        bound[name] = combined(privacy.pair_bound, build, text=build.__doc__)
     groups = (
         _add_group("bound", "Compute the guarantee of a release after an omission.", bound),
         _add_group(
@@ -197,7 +198,7 @@ def _add_commands() -> None:
     _add_group(
         "partition",
         "Answer several queries, every one on its own secret random block of the database.",
-        statistical.PARTITION,
+        {"plan": statistical.plan, "answer": combined(statistical.answer, statistical.read_column)},
     )
     app.command(cls=Command)(papers.reproduce)
 

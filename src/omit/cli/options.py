@@ -402,7 +402,6 @@ GridStep = Annotated[float, _option("Distance between values of m and of M.")]
 LargestDatabase = Annotated[
     float, _option("Largest number of records to try; inf includes the limit.")
 ]
-Workers = Annotated[int, _option("Number of threads.")]
 Cases = Annotated[
     int, _option("Number of linear programs per check; cheap checks take 100 times more.")
 ]
@@ -423,6 +422,7 @@ RowEpsilons = Annotated[
 ColumnRates = Annotated[
     list[float] | None, _option("Sampling rate of a column; repeat for several.", "--rate")
 ]
+Workers = Annotated[int, _option("Number of threads.")]
 GainRuns = Annotated[int, _option("Number of samples per cell, where any are drawn.")]
 
 

@@ -16,6 +16,7 @@ from omit.cli.options import Numbers, pair_of_numbers
 if TYPE_CHECKING:
     from omit.guarantee import Guarantee
     from omit.omissions.base import Omission
+    from omit.omissions.pairs import IndependentPair, SubsetPair
 
 # Known designs without a valid bound; a command says why.
 REFUSED = ("with-replacement", "stratified", "cluster", "systematic")
@@ -142,33 +143,35 @@ def calibrate(
 
 
 def independent(
-    ctx: typer.Context,
-    before: options.DeletionBefore,
-    after: options.DeletionAfter,
-    added: options.DeletionAdded,
-    epsilon: options.BaseEpsilon,
-    delta: options.BaseDelta = 0.0,
-    json: options.Json = False,
-) -> None:
+    before: options.DeletionBefore, after: options.DeletionAfter, added: options.DeletionAdded
+) -> "IndependentPair":
     """One pair of databases under independent suppression: the exact loss."""
-    from omit.omissions.pair_answer import pair_bound
     from omit.omissions.pairs import IndependentPair
 
-    pair = IndependentPair(Numbers.joined(before), Numbers.joined(after), added)
-    emit(ctx, pair_bound(pair, epsilon, delta), json=json)
+    return IndependentPair(Numbers.joined(before), Numbers.joined(after), added)
 
 
-def subsets(
+def subsets(file: options.SubsetsFile) -> "SubsetPair":
+    """One pair of databases under any suppression, given by its distribution over subsets."""
+    from omit.omissions.pair_answer import read_subset_pair
+
+    return read_subset_pair(file)
+
+
+PAIRS: dict[str, Callable[..., Any]] = {"independent": independent, "subsets": subsets}
+
+
+def pair_bound(
+    pair: "IndependentPair | SubsetPair",
     ctx: typer.Context,
-    file: options.SubsetsFile,
     epsilon: options.BaseEpsilon,
     delta: options.BaseDelta = 0.0,
     json: options.Json = False,
 ) -> None:
-    """One pair of databases under any suppression, given by its distribution over subsets."""
-    from omit.omissions.pair_answer import pair_bound, read_subset_pair
+    """Print what one pair of databases loses."""
+    from omit.omissions import pair_answer
 
-    emit(ctx, pair_bound(read_subset_pair(file), epsilon, delta), json=json)
+    emit(ctx, pair_answer.pair_bound(pair, epsilon, delta), json=json)
 
 
 def refuse(name: str) -> Callable[[], None]:

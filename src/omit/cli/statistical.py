@@ -16,6 +16,7 @@ from omit.errors import InvalidInput
 from omit.report.files import require_figure, write_figure
 
 if TYPE_CHECKING:
+    from omit.data.column import Column
     from omit.laws.distribution import Distribution
     from omit.statistical.curve import PrivacyCurve
     from omit.statistical.sampling import SamplingTechnique
@@ -200,12 +201,21 @@ def plan(
     emit(ctx, result, json=json)
 
 
-def answer(
-    ctx: typer.Context,
+def read_column(
     source: options.Source,
-    query: options.Queries,
     column: options.ColumnName = None,
     bounds: options.DeclaredBounds = None,
+) -> "Column":
+    """Return the column that the options name."""
+    from omit.data.reading import read
+
+    return read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
+
+
+def answer(
+    data: "Column",
+    ctx: typer.Context,
+    query: options.Queries,
     importance: options.Importance = None,
     epsilon: options.AnswerEpsilon = None,
     p: options.AnswerProbabilities = None,
@@ -216,18 +226,13 @@ def answer(
     import numpy as np
 
     from omit import _validate
-    from omit.data.reading import read
     from omit.statistical.answers import answer_queries
 
-    weights, chances = Numbers.joined(importance), Numbers.joined(p) or None
     # Without a seed, a generator that nobody can repeat.
     rng = np.random.default_rng(None if seed is None else _validate.seed(seed))
-    data = read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
+    weights, chances = Numbers.joined(importance), Numbers.joined(p) or None
     answers = answer_queries(data, query, rng, importance=weights, p=chances, epsilon=epsilon)
     emit(ctx, answers, json=json)
-
-
-PARTITION: options.Commands = {"plan": plan, "answer": answer}
 
 
 def parse_noise(text: str | None) -> "AddedNoise | None":

@@ -69,11 +69,6 @@ class Scope:
     """What a mechanism was run on: all records, a sample, an arm or a part."""
 
     @property
-    def above(self) -> Scope | None:
-        """The scope that this one was made from."""
-        return None
-
-    @property
     def records(self) -> int | None:
         """How many records it has, where that is known by how it was made."""
         return None
@@ -173,11 +168,6 @@ class _Within(Scope, ABC):
             raise InvalidInput(f"Expected identity={shown(self.identity)} to be a text.")
         if sum(1 for _ in _upwards(self)) > _DEEPEST:
             raise InvalidInput(f"Expected at most {_DEEPEST} scopes, one within the other.")
-
-    @property
-    def above(self) -> Scope:
-        """The scope that this one was made from."""
-        return self.parent
 
     @abstractmethod
     def _relations_above(self, relations: Sequence[Relation]) -> Sequence[Relation]:
@@ -520,11 +510,12 @@ class _Account:
         )
 
 
-def _upwards(scope: Scope | None) -> Iterator[Scope]:
+def _upwards(scope: Scope) -> Iterator[Scope]:
     """Give the scope, the one it is within, and so on up to all records."""
-    while scope is not None:
+    yield scope
+    while isinstance(scope, _Within):
+        scope = scope.parent
         yield scope
-        scope = scope.above
 
 
 def _require_consistent(samples: Sequence[Sample]) -> None:
