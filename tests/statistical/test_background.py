@@ -10,11 +10,11 @@ import pytest
 
 from omit.errors import InvalidInput
 from omit.statistical.assumptions import Population
-from omit.statistical.background import (
+from omit.statistical.properties import (
+    property_curve,
     sampled_groups_curve,
     sampled_property_curve,
 )
-from omit.statistical.properties import property_curve
 from tests.statistical.enumeration import Law, coin, mean_over_templates, uniform
 
 pytestmark = pytest.mark.slow

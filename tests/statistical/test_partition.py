@@ -9,10 +9,9 @@ import pytest
 
 from omit.errors import InvalidInput, Refused
 from omit.statistical.assumptions import Population
-from omit.statistical.background import sampled_property_curve
 from omit.statistical.curve import PrivacyCurve
 from omit.statistical.partition import Partition
-from omit.statistical.properties import property_curve
+from omit.statistical.properties import property_curve, sampled_property_curve
 
 
 def test_a_public_partition_is_not_covered_by_sufficiency() -> None:

@@ -114,7 +114,7 @@ def show_curve(
     """Print the curve at some epsilons, and draw it at others with what it is compared with."""
     from dataclasses import replace
 
-    from omit.statistical.curve import curve_figure
+    from omit.statistical.figures import curve_figure
 
     drawn, shown = _epsilons(Numbers.joined(epsilon), asked)
     if has_figure := not (no_figure or json):
@@ -134,7 +134,7 @@ def _epsilons(given: tuple[float, ...], asked: CurveAsked) -> tuple[Any, Any]:
     import numpy as np
 
     from omit.statistical.assumptions import ascending_epsilons
-    from omit.statistical.curve import default_epsilons, shown_epsilons
+    from omit.statistical.figures import default_epsilons, shown_epsilons
 
     if given:
         largest = float(ascending_epsilons(given)[-1])
@@ -230,7 +230,7 @@ def answer(
 
     # Without a seed, a generator that nobody can repeat.
     rng = np.random.default_rng(None if seed is None else _validate.seed(seed))
-    weights, chances = Numbers.joined(importance), Numbers.joined(p) or None
+    weights, chances = Numbers.joined(importance) or None, Numbers.joined(p) or None
     answers = answer_queries(data, query, rng, importance=weights, p=chances, epsilon=epsilon)
     emit(ctx, answers, json=json)
 

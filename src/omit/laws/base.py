@@ -94,15 +94,15 @@ class Noise(ABC):
         return cls._calibrated(guarantee, l1, l2, linf)
 
     @classmethod
-    @abstractmethod
-    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self: ...
-
-    @classmethod
-    def _pure(cls, guarantee: Guarantee, sensitivity: float) -> Self:
-        """Return noise whose privacy loss is at most the sensitivity in scales."""
+    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
         if guarantee.epsilon == 0:
             raise InvalidInput(f"{cls.name.capitalize()} noise needs epsilon > 0.")
-        return cls(sensitivity / guarantee.epsilon)
+        return cls(cls._loss(l1, linf) / guarantee.epsilon)
+
+    @classmethod
+    def _loss(cls, l1: float, linf: float) -> float:
+        """Return the largest privacy loss of these sensitivities at scale 1."""
+        return l1
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> FloatArray:
@@ -168,8 +168,11 @@ class Noise(ABC):
         """
 
     def half_width(self, rarity: float) -> float:
-        """Return how far from 0 the noise is, except with a probability of about `e^-rarity`."""
-        return max(map(abs, self.reach(math.exp(-rarity))))
+        """Return how far from 0 the noise is, except with a probability of about `e^-rarity`.
+
+        This many scales where tails are exponential.
+        """
+        return rarity * self.scale
 
     def reach(self, tail: float = 1e-16) -> tuple[float, float]:
         """Return an interval outside of which there is less probability than about `tail`."""

@@ -153,10 +153,6 @@ class Geometric(LatticeNoise):
     name: ClassVar[str] = "geometric"
     largest_tilt: ClassVar[float] = 1.0
 
-    @classmethod
-    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
-        return cls._pure(guarantee, l1)
-
     @property
     def ratio(self) -> float:
         """Of the probabilities of a number and the one before."""
@@ -175,10 +171,6 @@ class Geometric(LatticeNoise):
         """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is left."""
         numbers = np.arange(min(math.ceil(70 * self.scale), _MOST_VALUES) + 2, dtype=np.float64)
         return as_array(self.stop / (1 + self.ratio) * np.exp(-self.exponent(numbers)))
-
-    def half_width(self, rarity: float) -> float:
-        """Return `rarity` scales."""
-        return rarity * self.scale
 
     def _from(self, number: FloatArray) -> FloatArray:
         return as_array(np.exp(-np.maximum(number, 0.0) / self.scale) / (1 + self.ratio))

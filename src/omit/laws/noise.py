@@ -56,10 +56,6 @@ class Laplace(LogConcaveNoise):
     largest_tilt: ClassVar[float] = 1.0
     unit_variance: ClassVar[float] = 2.0
 
-    @classmethod
-    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
-        return cls._pure(guarantee, l1)
-
     def _cdf(self, z: FloatArray) -> FloatArray:
         half = 0.5 * np.exp(-np.abs(z))
         return np.where(z < 0, half, 1 - half)
@@ -105,10 +101,6 @@ class Laplace(LogConcaveNoise):
 
     def _added_distance(self, center: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
         return as_array(scale * np.exp(-z))
-
-    def half_width(self, rarity: float) -> float:
-        """Return `rarity` scales."""
-        return rarity * self.scale
 
     def loss_above(self, epsilon: FloatArray, shift: Fraction) -> FloatArray:
         """Return `shift / scale - epsilon`, rounded up: the nearest float is often below it."""
@@ -311,8 +303,8 @@ class StudentT(SymmetricNoise):
             )
 
     @classmethod
-    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
-        return cls._pure(guarantee, cls().steepness * l1)
+    def _loss(cls, l1: float, linf: float) -> float:
+        return cls().steepness * l1
 
     @property
     def steepness(self) -> float:
@@ -371,8 +363,8 @@ class Exponential(ContinuousNoise):
     unit_variance: ClassVar[float] = 1.0
 
     @classmethod
-    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
-        return cls._pure(guarantee, 2 * linf)
+    def _loss(cls, l1: float, linf: float) -> float:
+        return 2 * linf
 
     def _cdf(self, z: FloatArray) -> FloatArray:
         return as_array(-np.expm1(-np.maximum(z, 0)))
@@ -395,10 +387,6 @@ class Exponential(ContinuousNoise):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             turned = np.where(scale > 0, 2 * scale * np.exp(below / scale) - 2 * scale, 0.0)
         return as_array(np.abs(center) + scale + np.where(center < 0, turned, 0.0))
-
-    def half_width(self, rarity: float) -> float:
-        """Return `rarity` scales."""
-        return rarity * self.scale
 
     def reach(self, tail: float = 1e-16) -> tuple[float, float]:
         """Return an interval outside of which there is less probability than about `tail`."""
@@ -429,8 +417,8 @@ class Gumbel(ContinuousNoise):
     unit_variance: ClassVar[float] = math.pi**2 / 6
 
     @classmethod
-    def _calibrated(cls, guarantee: Guarantee, l1: float, l2: float, linf: float) -> Self:
-        return cls._pure(guarantee, 2 * linf)
+    def _loss(cls, l1: float, linf: float) -> float:
+        return 2 * linf
 
     def _cdf(self, z: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):

@@ -1,7 +1,5 @@
 from .assumptions import Entries as Entries
 from .assumptions import Population as Population
-from .background import sampled_groups_curve as sampled_groups_curve
-from .background import sampled_property_curve as sampled_property_curve
 from .composition import ScoreQuery as ScoreQuery
 from .composition import ask as ask
 from .composition import composition_bound as composition_bound
@@ -14,6 +12,8 @@ from .partition import Partition as Partition
 from .planner import plan as plan
 from .properties import grouped_property_curve as grouped_property_curve
 from .properties import property_curve as property_curve
+from .properties import sampled_groups_curve as sampled_groups_curve
+from .properties import sampled_property_curve as sampled_property_curve
 from .sampling import PoissonTechnique as PoissonTechnique
 from .sampling import WithoutReplacement as WithoutReplacement
 from .sampling import WithReplacement as WithReplacement

@@ -16,6 +16,7 @@ from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
 from omit.report.result import Field, Result, Table
+from omit.statistical.assumptions import importances
 from omit.statistical.curve import NOT_DIFFERENTIAL, StatisticalGuarantee
 from omit.statistical.partition import Partition
 
@@ -144,7 +145,7 @@ def answer_queries(
     queries: Sequence[str],
     rng: np.random.Generator,
     *,
-    importance: Sequence[float] = (),
+    importance: Sequence[float] | None = None,
     p: Sequence[float] | None = None,
     epsilon: float | None = None,
 ) -> PartitionAnswers:
@@ -159,7 +160,7 @@ def answer_queries(
     rng : numpy Generator
         Draws the partition; whoever can repeat it knows the partition.
     importance : sequence of float, optional
-        How much the squared error of each query counts; all alike if not given.
+        Weights of the squared errors, one per query; all alike if not given.
     p, epsilon : optional
         For a guarantee: the declared probabilities of the shares, and the epsilon.
 
@@ -175,15 +176,12 @@ def answer_queries(
     functions = [named_query(text) for text in queries]
     if p is not None and not all(text.startswith("share:") for text in queries):
         raise InvalidInput("Probabilities can be declared for shares only.")
-    importance = _validate.several("importances", importance)
-    if importance and len(importance) != len(queries):
-        raise InvalidInput(f"Expected one importance for each of {len(queries)} queries.")
+    weights = importances(importance, len(queries))
     if column.is_text:
         raise InvalidInput(f"Expected a column of numbers, {shown(column.name)} has categories.")
     chances = (0.5,) if p is None else _validate.several("probabilities", p)
     # The order of the records is not kept by the column, and the partition draws its own.
     records = np.repeat(column.values.astype(np.float64), column.counts)
-    weights = importance or (1.0,) * len(queries)
     blocks = Partition.by_importance(len(records), weights, chances)
     answers = blocks.answer(records, functions, rng)
     guarantee = None

@@ -2,7 +2,7 @@
 
 Entries are independent. They are identical (`n` entries, each with probability `p` of a property),
 come in groups with a probability of a property (`Population`) or with a law over any values
-(`Entries`), and some of them may be known.
+(`Entries`), and some of them may be known. Whatever is out of range is refused (`InvalidInput`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,7 @@ _INVISIBLE = 2.0**-54
 
 
 def property_probability(value: float, name: str = "p") -> float:
-    """Return the probability of a property, strictly between 0 and 1.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not.
-    """
+    """Return the probability of a property, strictly between 0 and 1, or refuse it."""
     number = _validate.finite(name, value)
     if 0 < number <= _INVISIBLE:
         raise InvalidInput(
@@ -46,13 +40,7 @@ def property_probability(value: float, name: str = "p") -> float:
 
 
 def property_probabilities(p: float | Sequence[float], count: int) -> tuple[float, ...]:
-    """Return one probability per query; a single one is that of all queries.
-
-    Raises
-    ------
-    InvalidInput
-        If there are neither one nor as many as queries.
-    """
+    """Return one probability per query; a single one is that of all queries."""
     chances = tuple(p) if isinstance(p, Sequence) else (p,)
     if len(chances) not in (1, count):
         raise InvalidInput(f"Expected one probability or one for each of {count} queries.")
@@ -60,14 +48,20 @@ def property_probabilities(p: float | Sequence[float], count: int) -> tuple[floa
     return checked * count if len(checked) == 1 else checked
 
 
-def checked_entries(n: int, known: int, most: int = _MOST_ENTRIES) -> tuple[int, int]:
-    """Return the number of entries, at most `most`, and of known entries.
+def importances(importance: Sequence[float] | None, count: int) -> tuple[float, ...]:
+    """Return the weight of the squared error of every query: all alike, or those given."""
+    if importance is None:
+        return (1.0,) * count
+    weights = _validate.several("importances", importance)
+    if len(weights) != count:
+        raise InvalidInput(
+            f"Expected one importance for each of {count} queries, got {len(weights)}."
+        )
+    return weights
 
-    Raises
-    ------
-    InvalidInput
-        If there are too many, or more are known than there are others than the critical one.
-    """
+
+def checked_entries(n: int, known: int, most: int = _MOST_ENTRIES) -> tuple[int, int]:
+    """Return the number of entries, at most `most`, and of known ones; one is not known."""
     n = _validate.positive_integer("n", n, most=most)
     count = _validate.finite("known", known)
     if count != int(count) or not 0 <= count <= n - 1:
@@ -79,13 +73,7 @@ def checked_entries(n: int, known: int, most: int = _MOST_ENTRIES) -> tuple[int,
 
 
 def ascending_epsilons(values: object) -> FloatArray:
-    """Return the epsilons of a curve as an ascending array.
-
-    Raises
-    ------
-    InvalidInput
-        If there are none, or one is negative or not finite.
-    """
+    """Return the epsilons of a curve as an ascending array, or refuse them."""
     array = np.unique(np.atleast_1d(_validate.epsilons(values)))  # type: ignore[arg-type]  # anything: refused there
     if not len(array):
         raise InvalidInput("Expected at least one epsilon.")
@@ -101,13 +89,7 @@ def checked_sample(size: int, n: int) -> int:
 
 
 def checked_blocks(sizes: Sequence[int], n: int) -> tuple[int, ...]:
-    """Return the sizes of the blocks of a partition of `n` entries.
-
-    Raises
-    ------
-    InvalidInput
-        If there are none, or they need more entries than there are.
-    """
+    """Return the sizes of the blocks of a partition, at least one and at most `n` together."""
     blocks = tuple(
         _validate.positive_integer("block size", size)
         for size in _validate.several("block sizes", sizes)
@@ -122,13 +104,7 @@ def checked_blocks(sizes: Sequence[int], n: int) -> tuple[int, ...]:
 
 
 def checked_groups(groups: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Return groups of entries, as pairs of a size and the probability of a property.
-
-    Raises
-    ------
-    InvalidInput
-        If there is none, or a size or a probability is out of range.
-    """
+    """Return groups of entries, at least one, as pairs of a size and a probability."""
     checked = tuple(
         (_validate.positive_integer("size", size), property_probability(p, "probability"))
         for size, p in _validate.pairs("(size, probability)", groups)

@@ -158,30 +158,19 @@ def composition_bound(
     groups = assumptions.critical_groups(critical, len(entries.groups))
     listed = ", ".join(f"{size:,}" for size in blocks)
     assumption = f"{entries.describe(critical)}, a secret random partition into blocks of {listed}"
-    if method == "simulated" or (
-        method == "auto" and not all(engine.is_small(group) for group in groups)
-    ):
-        if rng is None:
-            raise InvalidInput(
-                "There are too many draws and answers to list; give a random generator (rng) to "
-                "estimate the bound, or use worst_of_class."
-            )
-        # Every interval holds with a confidence that leaves all of them together the one stated.
-        intervals = [
-            bernstein_bounds(
-                np.array([engine.simulate(group, rng) for _ in range(runs)]), intervals=len(groups)
-            )
-            for group in groups
-        ]
-        low, high = (np.max(ends, axis=0) for ends in zip(*intervals, strict=True))
-        return PrivacyCurve(epsilons, high, low, (), "simulated", assumption, confidence=CONFIDENCE)
-    totals = []
-    for group in groups:
-        total = np.zeros(len(epsilons))
-        for block, size in enumerate(blocks):
-            total += share_of(size / entries.n, engine.expected(group, block))
-        totals.append(total)
-    return upper_bound(epsilons, engine.rounded_up(np.max(totals, axis=0)), assumption)
+    if method == "listed" or (method == "auto" and all(map(engine.is_small, groups))):
+        bounds = [engine.average(group) for group in groups]
+        return upper_bound(epsilons, engine.rounded_up(np.max(bounds, axis=0)), assumption)
+    if rng is None:
+        raise InvalidInput(
+            "There are too many draws and answers to list; give a random generator (rng) to "
+            "estimate the bound, or use worst_of_class."
+        )
+    # Every interval holds with a confidence that leaves all of them together the one stated.
+    drawn = [np.array([engine.simulate(group, rng) for _ in range(runs)]) for group in groups]
+    intervals = [bernstein_bounds(deltas, len(groups)) for deltas in drawn]
+    low, high = (np.max(ends, axis=0) for ends in zip(*intervals, strict=True))
+    return PrivacyCurve(epsilons, high, low, (), "simulated", assumption, confidence=CONFIDENCE)
 
 
 def worst_of_class(
@@ -279,6 +268,10 @@ def next_query(analyst: Callable[[_Answers], _Query], answers: _Answers) -> _Que
     """Return what an analyst asks after these answers, or refuse an analyst who fails."""
     failure = f"The analyst gives no query after the answers {shown(answers)}"
     return _validate.outcome(failure, analyst, answers)
+
+
+def _without(sizes: list[int], drawn: Drawn) -> list[int]:
+    return [size - used for size, used in zip(sizes, drawn, strict=True)]
 
 
 class _Engine:
@@ -395,20 +388,27 @@ class _Engine:
             )
         return self._deltas[key]
 
-    def expected(self, critical: int, place: int) -> FloatArray:
-        """Return the average curve of the query on block `place`, which holds the entry."""
+    def average(self, critical: int) -> FloatArray:
+        """Return the average over blocks, by their sizes, of the expected curve of their query."""
+        total = np.zeros(len(self.epsilon))
+        for block, size in enumerate(self.blocks):
+            total += share_of(size / self.entries.n, self._expected(critical, block))
+        return total
 
-        def beyond(block: int, left: list[int], answers: Answers) -> FloatArray:
+    def _expected(self, critical: int, own: int) -> FloatArray:
+        """Return the expected curve of the query on block `own`, which holds the critical entry."""
+
+        def beyond(block: int, remaining: list[int], answers: Answers) -> FloatArray:
             query = self.analyst_query(answers)
             total = np.zeros(len(self.epsilon))
-            # The entry is in block `place`: earlier blocks are drawn from the others.
-            size = self.blocks[block] - (block == place)
-            for drawn, weight in draws(left, size):
+            # Earlier blocks are drawn from the others.
+            size = self.blocks[block] - (block == own)
+            for drawn, weight in draws(remaining, size):
                 self._additions += 1
-                if block == place:
+                if block == own:
                     total = total + share_of(weight, self.delta(query, drawn))
                     continue
-                rest = [a - b for a, b in zip(left, drawn, strict=True)]
+                rest = _without(remaining, drawn)
                 for answer, chance in self._answers(query, drawn):
                     further = beyond(block + 1, rest, (*answers, answer))
                     total = total + share_of(weight * chance, further)
@@ -418,21 +418,21 @@ class _Engine:
 
     def simulate(self, critical: int, rng: np.random.Generator) -> FloatArray:
         """Return one draw whose mean is the bound."""
-        left = self.others(critical)
-        places = np.append(np.array(self.blocks) / self.entries.n, 0.0)
-        places[-1] = max(0.0, 1 - places.sum())
-        place = int(rng.choice(len(places), p=places / places.sum()))
-        if place == len(self.blocks):
+        remaining = self.others(critical)
+        shares = np.append(np.array(self.blocks) / self.entries.n, 0.0)
+        shares[-1] = max(0.0, 1 - shares.sum())
+        own = int(rng.choice(len(shares), p=shares / shares.sum()))
+        if own == len(self.blocks):
             return np.zeros(len(self.epsilon))
         answers: Answers = ()
-        for block in range(place + 1):
+        for block in range(own + 1):
             query = self.analyst_query(answers)
-            size = self.blocks[block] - (block == place)
-            row = rng.multivariate_hypergeometric(left, size, method="marginals")
-            drawn = tuple(int(each) for each in row)
-            if block == place:
+            size = self.blocks[block] - (block == own)
+            row = rng.multivariate_hypergeometric(remaining, size, method="marginals")
+            drawn = tuple(map(int, row))
+            if block == own:
                 return self.delta(query, drawn)
-            left = [a - b for a, b in zip(left, drawn, strict=True)]
+            remaining = _without(remaining, drawn)
             start, mass = self.law(query, drawn)
             answers = (*answers, start + int(rng.choice(len(mass), p=mass / mass.sum())))
         raise AssertionError("the critical entry is in one of the blocks")
@@ -441,39 +441,39 @@ class _Engine:
         """Return the probability of all answers, for every value of the critical entry."""
         laws: dict[object, dict[Answers, float]] = {}
         for value in self.entries.values:
-            found: dict[Answers, float] = defaultdict(float)
-            self._walk(found, value, 0, self.others(critical), self.entries.n, (), 1.0)
-            laws[value] = dict(found)
+            law: dict[Answers, float] = defaultdict(float)
+            self._walk(law, value, 0, self.others(critical), self.entries.n, (), 1.0)
+            laws[value] = dict(law)
         return laws
 
     def _walk(
         self,
-        found: dict[Answers, float],
+        law: dict[Answers, float],
         value: object | None,
         block: int,
-        left: list[int],
+        remaining: list[int],
         waiting: int,
         answers: Answers,
         weight: float,
     ) -> None:
         """Add the answers from this block on; `value` is None once the entry has been used."""
         if block == len(self.blocks):
-            found[answers] += weight
+            law[answers] += weight
             self._additions += 1
             return
         size = self.blocks[block]
         query = self.analyst_query(answers)
         here = size / waiting if value is not None else 0.0
         for inside, share in ((True, here), (False, 1 - here)):
-            if share <= 0 or (not inside and sum(left) < size):
+            if share <= 0 or (not inside and sum(remaining) < size):
                 continue
             extra = query.scores[value] if inside else 0
             after = None if inside else value
-            for drawn, chance in draws(left, size - inside):
-                rest = [a - b for a, b in zip(left, drawn, strict=True)]
+            for drawn, chance in draws(remaining, size - inside):
+                rest = _without(remaining, drawn)
                 for answer, probability in self._answers(query, drawn):
                     self._walk(
-                        found,
+                        law,
                         after,
                         block + 1,
                         rest,

@@ -12,7 +12,6 @@ asked for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_UP
@@ -29,11 +28,10 @@ from omit.guarantee import NoGuarantee
 from omit.laws.divergence import RELATIVE_ERROR
 from omit.laws.intervals import CONFIDENCE
 from omit.report.result import Drawing, Field, Result, Table
+from omit.statistical.figures import draw_curves
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 Method: TypeAlias = Literal["exact", "upper bound", "simulated", "as printed"]
@@ -238,7 +236,7 @@ class PrivacyCurve(Result):
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return delta over epsilon."""
-        return {"δ over ε": lambda axes: draw_curves(axes, {"δ(ε)": self}, logarithmic=False)}
+        return {"δ over ε": lambda axes: draw_curves(axes, {"δ(ε)": self})}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the curve with both bounds on delta, and the worst pair as two columns."""
@@ -313,7 +311,7 @@ class SampleCurves(Result):
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return both curves."""
-        return {"δ over ε": lambda axes: draw_curves(axes, self.curves, logarithmic=False)}
+        return {"δ over ε": lambda axes: draw_curves(axes, self.curves)}
 
     def to_json(self) -> dict[str, Any]:
         """Return both curves as arrays."""
@@ -472,71 +470,3 @@ class WorstPair:
     def curve(self, epsilon: FloatArray, assumption: str) -> PrivacyCurve:
         """Return the curve of the worst pair at every epsilon."""
         return bounded_curve(epsilon, self.low, self.high, assumption, pairs=tuple(self._pairs))
-
-
-def shown_epsilons(drawn: FloatArray) -> list[float]:
-    """Return a few round epsilons from where a curve is high to where it has fallen.
-
-    Examples
-    --------
-    >>> shown_epsilons(default_epsilons(200, 50.0))
-    [0.0, 0.02, 0.04, 0.08, 0.2]
-    """
-    few = drawn[[0, len(drawn) // 8, len(drawn) // 4, len(drawn) // 2, -1]]
-    return sorted({float(f"{epsilon:.1g}") for epsilon in few})
-
-
-def default_epsilons(count: int, spread: float) -> FloatArray:
-    """Return epsilons from 0 to where a curve of `count` entries has long fallen.
-
-    One entry moves the answer by about `1 / spread` of a standard deviation, and the curve falls
-    within a few such steps.
-    """
-    largest = min(8.0 / max(spread, 1e-9), 20.0) if math.isfinite(spread) else 1.0
-    return np.linspace(0.0, largest, count)
-
-
-# Told apart in grey by their dashes.
-STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-COLOURS = ("#08306b", "#b30000", "#238b45", "#6a51a3", "#525252", "#d94801")
-
-
-def draw_curves(axes: Axes, curves: Mapping[str, PrivacyCurve], *, logarithmic: bool) -> None:
-    """Draw curves with a legend; the interval of a simulated one is shaded."""
-    for place, (name, curve) in enumerate(curves.items()):
-        shown = np.where(curve.delta > 0, curve.delta, np.nan)
-        colour = COLOURS[place % len(COLOURS)]
-        axes.plot(
-            curve.epsilon,
-            shown,
-            color=colour,
-            linestyle=STYLES[place % len(STYLES)],
-            linewidth=1.8,
-            label=name,
-        )
-        if curve.method == "simulated":
-            axes.fill_between(curve.epsilon, curve.lower, shown, color=colour, alpha=0.2)
-    if logarithmic:
-        axes.set_yscale("log")
-    axes.set_xlabel("ε")
-    axes.set_ylabel("δ")
-    axes.grid(color="0.9")
-    axes.legend(frameon=False, fontsize=9)
-
-
-def curve_figure(title: str, curves: Mapping[str, PrivacyCurve]) -> Figure:
-    """Return a figure with the curves, delta plain on the left and logarithmic on the right."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    draw_curves(left, curves, logarithmic=False)
-    left.set_ylim(bottom=0)
-    draw_curves(right, curves, logarithmic=True)
-    smallest = min(
-        (float(c.delta[c.delta > 0].min()) for c in curves.values() if (c.delta > 0).any()),
-        default=1e-3,
-    )
-    right.set_ylim(bottom=max(smallest * 0.5, 1e-300), top=1.5)
-    figure.suptitle(title, fontsize=12)
-    return figure

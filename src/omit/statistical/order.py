@@ -81,8 +81,8 @@ def order_statistic_curve(
     down = _told_from_the_largest(weights[::-1], n - 1, n + 1 - rank, epsilons)
     values = distribution.values
     pairs = [
-        (values[place], values[-1]) if up >= other else (values[::-1][other_place], values[0])
-        for up, place, other, other_place in zip(high, told, down[1], down[2], strict=True)
+        (values[i], values[-1]) if up >= other else (values[::-1][other_i], values[0])
+        for up, i, other, other_i in zip(high, told, down[1], down[2], strict=True)
     ]
     return bounded_curve(
         epsilons,
@@ -110,12 +110,12 @@ def _told_from_the_largest(
     bounds, numbers = [], []
     for least, most in ((0, 1), (1, 0)):
         told = np.zeros((len(epsilon), len(weights) - 1))
-        for place, each in enumerate(epsilon.tolist()):
-            grown = _grown(A[most], each)
-            told[place] = np.maximum(b[least][1:-1] - grown[:-1], 0.0)
+        for row, exponent in enumerate(epsilon.tolist()):
+            grown = _grown(A[most], exponent)
+            told[row] = np.maximum(b[least][1:-1] - grown[:-1], 0.0)
             ways = C[least] - A[most] - grown, np.diff(b[least]) - (b[most] - b[least])[:-1] - grown
             between = np.maximum(np.maximum(*ways) if least == 0 else np.minimum(*ways), 0.0)
-            told[place, :-1] += np.cumsum(between[-2:0:-1])[::-1]
+            told[row, :-1] += np.cumsum(between[-2:0:-1])[::-1]
         bounds.append(told.max(axis=1))
         numbers = told.argmax(axis=1).tolist()
     wrong = _ROUNDING * len(weights)
@@ -129,7 +129,7 @@ def _grown(mass: FloatArray, epsilon: float) -> FloatArray:
 
 
 def _exactly(reached: Sequence[Fraction], others: int, count: int) -> Bounds:
-    """Return bounds on the probabilities that exactly so many others are at most every value."""
+    """Return bounds on the probabilities that exactly `count` others are at most every value."""
     mass = np.concatenate([_binomial([count], others, share) for share in reached])
     sure = np.array([share in (0, 1) or others == 0 for share in reached])
     wrong = np.where(sure, 0.0, LOG_ERROR * mass + _TINY)
@@ -158,9 +158,9 @@ def _cells(reached: Sequence[Fraction], others: int, rank: int) -> Bounds:
     U, D = np.transpose(up), np.transpose(down)
     low = np.maximum(np.maximum(U[0, 1:] - U[1, :-1], D[0, :-1] - D[1, 1:]), 0.0)
     high = np.maximum(np.minimum(U[1, 1:] - U[0, :-1], D[1, :-1] - D[0, 1:]), 0.0)
-    for place in np.flatnonzero(high - low > _COARSE * high + 2 * _TINY).tolist():
-        less, more = _rare_cell(reached[place], reached[place + 1], others, rank)
-        low[place], high[place] = max(low[place], less), min(high[place], more)
+    for cell in np.flatnonzero(high - low > _COARSE * high + 2 * _TINY).tolist():
+        less, more = _rare_cell(reached[cell], reached[cell + 1], others, rank)
+        low[cell], high[cell] = max(low[cell], less), min(high[cell], more)
     return low, high
 
 

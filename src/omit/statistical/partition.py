@@ -28,7 +28,7 @@ from omit import _validate
 from omit._numeric import FloatArray, IntArray, at_most, share_of
 from omit.errors import InvalidInput, Refused
 from omit.laws.counts import LARGEST_TRIALS
-from omit.statistical import assumptions, background
+from omit.statistical import assumptions, properties
 from omit.statistical.composition import next_query
 from omit.statistical.curve import Method, PrivacyCurve, averaged_curve, upper_bound
 from omit.statistical.properties import property_curve
@@ -233,7 +233,7 @@ class Partition:
             )
         epsilons = assumptions.ascending_epsilons(epsilon)
         curve_of = partial(
-            background.sampled_groups_curve, critical=critical, conditional=True, runs=runs, rng=rng
+            properties.sampled_groups_curve, critical=critical, conditional=True, runs=runs, rng=rng
         )
         curves = {size: curve_of(population, size, epsilons) for size in set(self.sizes)}
         bound = self.bound([curves[size] for size in self.sizes])

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from omit import _validate
@@ -24,7 +25,7 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.laws.inversion import last_integer
 from omit.laws.noise import Gaussian
 from omit.report.result import Field, Result, Table
-from omit.statistical.assumptions import property_probabilities
+from omit.statistical.assumptions import importances, property_probabilities
 from omit.statistical.curve import NOT_DIFFERENTIAL, PrivacyCurve, StatisticalGuarantee
 from omit.statistical.partition import Partition
 
@@ -65,7 +66,7 @@ class DpComparison:
 
 @dataclass(frozen=True)
 class Plan(Result):
-    """A partition with its accuracy, its delta by the theorem and exactly, and DP beside it.
+    """A partition with its accuracy, its delta by the theorem and exactly, and DP next to it.
 
     Attributes
     ----------
@@ -75,28 +76,38 @@ class Plan(Result):
         Of the property that each query asks for.
     epsilon
         For which the plan was made.
-    standard_errors
-        Of the answers, as shares, against the whole database.
     theorem
         Delta by Theorem 5.1.
     exact
         Delta exactly, or None unless all blocks are known to answer the same property.
-    dp_at_theorem, dp_at_exact
-        What differential privacy allows at either delta.
     """
 
     partition: Partition
     probabilities: tuple[float, ...]
     epsilon: float
-    standard_errors: tuple[float, ...]
     theorem: float
     exact: float | None
-    dp_at_theorem: DpComparison | None
-    dp_at_exact: DpComparison | None
     assumption: str
 
     command: ClassVar[str] = "partition plan"
     caution: ClassVar[str | None] = NOT_DIFFERENTIAL
+
+    @property
+    def standard_errors(self) -> tuple[float, ...]:
+        """Of the answers, as shares, against the whole database."""
+        return self.partition.standard_errors(self.probabilities)
+
+    @cached_property
+    def dp_at_theorem(self) -> DpComparison | None:
+        """What differential privacy allows at the delta of the theorem."""
+        return compare_with_dp(self.partition.n, self.standard_errors, self.epsilon, self.theorem)
+
+    @cached_property
+    def dp_at_exact(self) -> DpComparison | None:
+        """What differential privacy allows at the exact delta, if that is known."""
+        if self.exact is None:
+            return None
+        return compare_with_dp(self.partition.n, self.standard_errors, self.epsilon, self.exact)
 
     @property
     def guarantee(self) -> StatisticalGuarantee | NoGuarantee:
@@ -206,9 +217,9 @@ def plan(
     epsilon : float
         At which delta is wanted.
     p : float or sequence of float
-        Probability of the property, for all queries or for each.
+        Probability of the property, of all queries or one per query.
     importance : sequence of float, optional
-        How much the squared error of each query counts; all alike if not given.
+        Weights of the squared errors, one per query; all alike if not given.
     same_property : bool
         Whether all queries ask for one and the same property, as one query always does.
 
@@ -220,12 +231,12 @@ def plan(
 
     Examples
     --------
-    >>> found = plan(32768, 64, 0.01, same_property=True)
-    >>> found.partition.sizes[0], round(found.theorem, 6), round(found.exact, 6)
+    >>> blocks = plan(32768, 64, 0.01, same_property=True)
+    >>> blocks.partition.sizes[0], round(blocks.theorem, 6), round(blocks.exact, 6)
     (512, 0.030651, 0.001105)
-    >>> found.dp_at_theorem
+    >>> blocks.dp_at_theorem
     DpComparison(delta=0.030650..., paper=5, exact=4037)
-    >>> found.dp_at_exact.exact
+    >>> blocks.dp_at_exact.exact
     63
     """
     epsilon = _validate.epsilon(epsilon)
@@ -235,35 +246,17 @@ def plan(
             "protects nobody."
         )
     count = _validate.positive_integer("queries", queries, most=MOST_QUERIES)
-    chances = property_probabilities(p, count)
-    weights = (1.0,) * count if importance is None else _validate.several("importances", importance)
-    if len(weights) != count:
-        raise InvalidInput(
-            f"Expected one importance for each of {count} queries, got {len(weights)}."
-        )
+    chances, weights = property_probabilities(p, count), importances(importance, count)
     same_property = _validate.flag("same_property", same_property)
     if same_property and len(set(chances)) > 1:
         raise InvalidInput("Expected one probability for one property asked of every block.")
     partition = Partition.by_importance(n, weights, chances)
-    errors = partition.standard_errors(chances)
     bound = partition.property_bound(chances, epsilon)
-    theorem = _not_zero(bound)
-    exact: float | None = None
-    assumption = bound.assumption
-    if same_property or count == 1:
-        curve = partition.property_exact(chances[0], epsilon)
-        exact, assumption = _not_zero(curve), curve.assumption
-    return Plan(
-        partition,
-        chances,
-        epsilon,
-        errors,
-        theorem,
-        exact,
-        compare_with_dp(partition.n, errors, epsilon, theorem),
-        None if exact is None else compare_with_dp(partition.n, errors, epsilon, exact),
-        assumption,
-    )
+    if not same_property and count > 1:
+        return Plan(partition, chances, epsilon, _not_zero(bound), None, bound.assumption)
+    exact = partition.property_exact(chances[0], epsilon)
+    deltas = _not_zero(bound), _not_zero(exact)
+    return Plan(partition, chances, epsilon, *deltas, exact.assumption)
 
 
 def _not_zero(curve: PrivacyCurve) -> float:

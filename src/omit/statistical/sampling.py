@@ -30,7 +30,7 @@ from omit._numeric import SMALLEST_POSITIVE, Bounds, FloatArray, IntArray, as_ar
 from omit.errors import InvalidInput
 from omit.laws import counts, divergence
 from omit.laws.distribution import Distribution
-from omit.statistical import assumptions, background
+from omit.statistical import assumptions, properties
 from omit.statistical.assumptions import PropertyQuery
 from omit.statistical.curve import PrivacyCurve, averaged_curve, estimated_curve
 from omit.statistical.sums import sum_curve_of_groups
@@ -134,7 +134,7 @@ class WithoutReplacement(SamplingTechnique):
 
     def _average(self, query: PropertyQuery, runs: int, rng: Generator | None) -> _Average:
         size = assumptions.checked_sample(self.size, query.n)
-        return _Average(background.sample_delta(query, size), size / query.n)
+        return _Average(properties.sample_delta(query, size), size / query.n)
 
     def _secret_delta(self, query: PropertyQuery) -> Bounds:
         size = assumptions.checked_sample(self.size, query.n)
@@ -164,7 +164,7 @@ class PoissonTechnique(SamplingTechnique):
 
     def _average(self, query: PropertyQuery, runs: int, rng: Generator | None) -> _Average:
         drawn, log, outside = _binomial_window(query.unknown, self.rate)
-        low, high = background.expected_delta(drawn, np.exp(log), query.p, query.epsilon)
+        low, high = properties.expected_delta(drawn, np.exp(log), query.p, query.epsilon)
         return _Average((low, high + outside), self.rate)
 
     def _secret_delta(self, query: PropertyQuery) -> Bounds:
@@ -202,7 +202,7 @@ class WithReplacement(SamplingTechnique):
                 (_repeated_delta(own, profile, query), weight)
                 for own, profile, weight in _profiles(query.n, self.size)
             )
-            return _Average(background.listed_average(weighted), 1.0)
+            return _Average(properties.listed_average(weighted), 1.0)
         if rng is None:
             raise InvalidInput(
                 "There are too many ways to draw with replacement to list them; give a random "
@@ -222,7 +222,7 @@ class WithReplacement(SamplingTechnique):
             if key not in known_deltas:
                 known_deltas[key] = _repeated_delta(own, profile, query)
             deltas.append(known_deltas[key])
-        return _Average(background.estimated_average(deltas), share, listed=False)
+        return _Average(properties.estimated_average(deltas), share, listed=False)
 
     def _draw_profile(self, query: PropertyQuery, rng: Generator) -> tuple[int, Counter[int]]:
         """Return how often the critical entry is drawn, at least once, and unknown others are."""

@@ -61,9 +61,9 @@ _MOST_TILTS = 8
 _UNIT = 2.0**-53
 _LARGEST_GRID = 2**21
 _USUAL_GRID = 2**17
-# Noise so much larger than what one entry changes leaves nothing to compute with.
+# Noise larger than what one entry changes by this factor leaves nothing to compute with.
 _LARGEST_SCALE = 1e9
-# Noise so much smaller than the distance between answers hides nothing: the nearest answer is the
+# Noise of a smaller share of the distance between answers hides nothing: the nearest answer is the
 # one without noise, up to e^-500.
 _SMALLEST_SCALE = 1e-3
 # Epsilons at which bounds whose errors grow are taken in addition to those asked for.
@@ -123,14 +123,10 @@ def sum_curve(
     ----------
     distribution : Distribution
         Of one entry.
-    n : int
-        Entries of the database.
-    epsilon : array
-        Where to evaluate.
-    known : int
-        How many other entries the adversary knows, at most `n - 1`.
     noise : LogConcaveNoise or LatticeNoise, optional
         Added to the sum; the scale of discrete noise is in steps of the lattice.
+    n, epsilon, known
+        As for `property_curve`.
 
     Examples
     --------
@@ -169,12 +165,10 @@ def sum_curve_of_groups(
         All entries but the critical one and the known ones.
     values : array
         What the critical entry can be.
-    epsilon : array
-        Where to evaluate.
-    noise : LogConcaveNoise or LatticeNoise, optional
-        Added to the sum.
     assumption : str
         What to say about the adversary.
+    epsilon, noise
+        As for `sum_curve`.
 
     Examples
     --------
@@ -192,7 +186,7 @@ def sum_curve_of_groups(
         for each, count in _validate.pairs("(Distribution, count)", others)
         if (number := _validate.whole("count", count)) > 0
     ]
-    step, (places, *lattices) = common_lattice([critical, *(each.values for each, _ in unknown)])
+    step, (steps, *lattices) = common_lattice([critical, *(each.values for each, _ in unknown)])
     parts = [
         Part(points, each.probabilities, count)
         for points, (each, count) in zip(lattices, unknown, strict=True)
@@ -202,7 +196,7 @@ def sum_curve_of_groups(
     # A lattice of larger steps has gaps on the common one.
     no_gaps = all((np.diff(points) == 1).all() for points in lattices)
     bend = sum(count * each.bend for each, count in unknown) if no_gaps else math.inf
-    question = _Sum(tuple(parts), bend, critical, places, step, epsilons, assumption)
+    question = _Sum(tuple(parts), bend, critical, steps, step, epsilons, assumption)
     if noise is None or isinstance(noise, LatticeNoise):
         return question.curve(None)
     plain = question.curve(None)
@@ -220,7 +214,7 @@ class _Sum:
     bend
         By how much their logarithms are below those of log-concave entries; infinite if these are
         not.
-    critical, places
+    critical, steps
         What the critical entry can be, and on which steps of the lattice.
     step, epsilon, assumption
         As for the curve.
@@ -229,7 +223,7 @@ class _Sum:
     parts: tuple[Part, ...]
     bend: float
     critical: FloatArray
-    places: NDArray[np.int64]
+    steps: NDArray[np.int64]
     step: float
     epsilon: FloatArray
     assumption: str
@@ -242,7 +236,7 @@ class _Sum:
     @property
     def shift(self) -> int:
         """The same in steps."""
-        return int(self.places[-1])
+        return int(self.steps[-1])
 
     @property
     def extremes(self) -> tuple[Pair, Pair]:
@@ -256,7 +250,7 @@ class _Sum:
             return self._alone(noise)
         if math.isinf(self.bend):
             return self._as_deep_as_needed(lambda law: self._of_any_pair(law, noise))
-        # Tilted by so much, the sum is where both hypotheses are equally likely up to e^epsilon.
+        # With these tilts, the sum is where both hypotheses are equally likely up to e^epsilon.
         positive = self.epsilon[self.epsilon > 0]
         tilts = positive[:: max(1, len(positive) // _MOST_TILTS)] / self.shift
         return self._as_deep_as_needed(
@@ -308,7 +302,7 @@ class _Sum:
 
     def _of_any_pair(self, law: SumLaw, noise: LogConcaveNoise | None) -> PrivacyCurve:
         """Return the worst over all pairs, or a bound for all of them where they are many."""
-        apart = self.places[:, None] - self.places[None, :]
+        apart = self.steps[:, None] - self.steps[None, :]
         shifts = np.unique(apart[apart > 0]).tolist()
         facing = (law, law.mirrored)
         work = 2 * len(shifts) * len(self.epsilon) * (len(law.low) + self.shift)

@@ -11,7 +11,8 @@ import pandas as pd
 from omit.papers.base import Computed, Exhibit, Settings
 from omit.papers.statistical_privacy import cells
 from omit.report.figure import panels
-from omit.statistical.curve import COLOURS, STYLES, PrivacyCurve, draw_curves
+from omit.statistical.curve import PrivacyCurve
+from omit.statistical.figures import COLOURS, STYLES, draw_curves
 from omit.statistical.partition import Partition
 from omit.statistical.properties import property_curve
 
