@@ -41,7 +41,7 @@ def has_masked(values: object) -> bool:
     (True, False)
     """
     if isinstance(values, list | tuple):
-        return any(isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each) for each in values)
+        return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in values)
     return bool(np.ma.is_masked(values))
 
 
@@ -65,7 +65,7 @@ def as_array(values: ArrayLike) -> FloatArray:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
             raise TypeError
-        if array.dtype.kind == "O" and any(isinstance(each, _NO_NUMBERS) for each in array.flat):
+        if array.dtype.kind == "O" and any(isinstance(item, _NO_NUMBERS) for item in array.flat):
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
@@ -175,7 +175,7 @@ def error_ratios(errors: FloatArray, baseline: FloatArray) -> FloatArray:
 
 
 def at_most(value: FloatArray, relative: float = 0.0) -> FloatArray:
-    """Return what numbers that may be wrong by so much are at most; what is zero is zero.
+    """Return what numbers with this relative error are at most; what is zero is zero.
 
     Where the smallest positive floats have too few digits for it, one of them is added.
 
@@ -188,7 +188,7 @@ def at_most(value: FloatArray, relative: float = 0.0) -> FloatArray:
 
 
 def at_least(value: FloatArray, relative: float = 0.0) -> FloatArray:
-    """Return what numbers that may be wrong by so much are at least.
+    """Return what numbers with this relative error are at least.
 
     Examples
     --------

@@ -266,21 +266,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def import_extra(module: str, extra: str, what: str) -> ModuleType:
-    """Return a module that only an extra of the package installs.
+    """Return a module that only an extra of the package installs; `what` needs it.
 
-    Parameters
-    ----------
-    module : str
-        Its name.
-    extra : str
-        The extra that installs it.
-    what : str
-        What needs it, to begin the sentence.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not installed; the sentence says how to install it.
+    `InvalidInput` is raised if it is not installed; the sentence says how to install it.
 
     Examples
     --------

@@ -113,40 +113,36 @@ def positive_rates(values: ArrayLike, name: str = "rate") -> FloatArray:
     return array
 
 
-def positive_integer(name: str, value: int, most: int | None = None) -> int:
-    """Return a whole number of at least 1, and of at most what can be computed with."""
+def whole(name: str, value: int, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number within limits."""
     number = finite(name, value)
-    if number != int(number) or number < 1:
-        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 1.")
+    if number != int(number) or number < least:
+        raise InvalidInput(
+            f"Expected {name}={shown(value)} to be a whole number of at least {least}."
+        )
     if most is not None and number > most:
         raise InvalidInput(f"Expected {name}={shown(value)} to be at most {most:,}.")
     return int(value)
 
 
+def positive_integer(name: str, value: int, most: int | None = None) -> int:
+    """Return a whole number of at least 1, and of at most what can be computed with."""
+    return whole(name, value, 1, most)
+
+
 def runs(value: int, name: str = "runs") -> int:
     """Return a number of runs of a simulation; more of them change no digit, and take days."""
-    return positive_integer(name, value, most=_MOST_RUNS)
+    return whole(name, value, 1, most=_MOST_RUNS)
+
+
+def seed(value: int, name: str = "seed") -> int:
+    """Return a seed of random numbers: a whole number of at least 0."""
+    return whole(name, value)
 
 
 def generator(value: np.random.Generator, name: str = "rng") -> np.random.Generator:
     """Return a generator of random numbers; NumPy's older `RandomState` is not one."""
     return instance(name, value, np.random.Generator, "made by numpy.random.default_rng(seed)")
-
-
-def seed(value: int, name: str = "seed") -> int:
-    """Return a seed of random numbers: a whole number of at least 0."""
-    number = finite(name, value)
-    if number != int(number) or number < 0:
-        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 0.")
-    return int(value)
-
-
-def whole(name: str, value: int) -> int:
-    """Return a whole number of at least 0."""
-    number = finite(name, value)
-    if number != int(number) or number < 0:
-        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number of at least 0.")
-    return int(value)
 
 
 def text(name: str, value: str) -> str:

@@ -136,10 +136,7 @@ RELATIONS: Mapping[str, Relation] = MappingProxyType({str(r): r for r in (ADD_RE
 def relation(name: str) -> Relation:
     """Return the relation of that name; a `Relation` is returned as it is.
 
-    Raises
-    ------
-    InvalidInput
-        If no relation of that name is known.
+    `InvalidInput` is raised if no relation of that name is known.
 
     Examples
     --------
@@ -231,10 +228,7 @@ class _Promise:
     def implies(self, other: Guarantee | Statement) -> bool:
         """Tell whether every mechanism with this pair has the other one too.
 
-        Raises
-        ------
-        WrongNeighbours
-            If the relations differ: convert with `to` first.
+        `WrongNeighbours` is raised if the relations differ: convert with `to` first.
 
         Examples
         --------
@@ -273,12 +267,7 @@ class _Promise:
 
         Exchanging a record is removing one and adding one, so add-remove gives replace as a
         group of two. The other direction does not follow: a mechanism may be private under
-        replace and publish the number of records.
-
-        Raises
-        ------
-        WrongNeighbours
-            If nothing follows.
+        replace and publish the number of records. `WrongNeighbours` is raised if nothing follows.
 
         Examples
         --------
@@ -295,10 +284,10 @@ class _Promise:
                 f"state the guarantee under {target} in the first place."
             )
         pair = steps_apart(self.epsilon, self.delta, steps)
-        found = guarantee_if_any(*pair, target, f"group privacy for {steps} records")
-        if isinstance(found, NoGuarantee):
-            return found
-        return type(self)(found.epsilon, found.delta, target)
+        guarantee = guarantee_if_any(*pair, target, f"group privacy for {steps} records")
+        if isinstance(guarantee, NoGuarantee):
+            return guarantee
+        return type(self)(guarantee.epsilon, guarantee.delta, target)
 
 
 @dataclass(frozen=True)
@@ -312,12 +301,8 @@ class Guarantee(_Promise):
     delta : float
         In [0, 1).
     neighbours : str
-        ``"add-remove"``, ``"replace"`` or a `Relation`.
-
-    Raises
-    ------
-    InvalidInput
-        If a value is outside its range or the relation is unknown.
+        ``"add-remove"``, ``"replace"`` or a `Relation`. Other values, and values outside their
+        ranges, are refused with `InvalidInput`.
 
     Examples
     --------
@@ -331,12 +316,8 @@ class Guarantee(_Promise):
         """Return the guarantee each row needs so that a person with `rows` rows has this one.
 
         The inverse of `group`, rounded down. The guarantee of the person may be stated under the
-        relation of single rows, as targets are, or under that of groups of `rows`.
-
-        Raises
-        ------
-        WrongNeighbours
-            If it is stated for groups of another size.
+        relation of single rows, as targets are, or under that of groups of `rows`; if it is stated
+        for groups of another size, `WrongNeighbours` is raised.
 
         Examples
         --------
@@ -435,17 +416,7 @@ class NoNoiseNeeded:
 
 
 def require_guarantee(guarantee: object) -> None:
-    """Refuse what is not the guarantee of a mechanism, whatever attributes it has.
-
-    Raises
-    ------
-    InvalidInput
-        If it is none.
-
-    Examples
-    --------
-    >>> require_guarantee(Guarantee(1.0))
-    """
+    """Refuse what is not the guarantee of a mechanism, whatever attributes it has."""
     if isinstance(guarantee, Statement):
         raise InvalidInput(
             f"A statement such as {guarantee} is the end of an account and nothing is computed "

@@ -236,7 +236,7 @@ class OtherEnvironment(InvalidInput):
 def _here() -> Environment:
     code = hashlib.sha256()
     package = Path(__file__).parents[1]
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.toml")]):
         code.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = [(name, version(name)) for name in _LIBRARIES]
