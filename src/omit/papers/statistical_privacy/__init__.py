@@ -9,7 +9,7 @@ import pandas as pd
 
 from omit.papers.base import Claim, Computed, Finding, Paper, agreement, claim
 from omit.papers.statistical_privacy import cells, figures
-from omit.statistical.background import sampled_property_curve
+from omit.statistical.properties import sampled_property_curve
 
 # What sums over all databases and the bound's own margin may differ by.
 _ROUNDING = 1e-9
