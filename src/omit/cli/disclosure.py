@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -20,76 +20,63 @@ class Missing(StrEnum):
     category = "category"
 
 
+def _option(text: str, default: str | bool = False) -> Any:
+    """Return an option with its help; `default` says there what holds if nothing is given."""
+    return typer.Option(help=text, show_default=default)
+
+
+Texts: TypeAlias = list[str] | None
 Derive = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A computed attribute: 'rich = income >= 50000' or 'age5 = bins(age, 0, 100, 5)'."
-    ),
+    Texts,
+    _option("A computed attribute: 'rich = income >= 50000' or 'age5 = bins(age, 0, 100, 5)'."),
 ]
-Domain = Annotated[
-    list[str] | None,
-    typer.Option(help="All categories of a column: sex=Female,Male, or sex=from-data."),
-]
+Domain = Annotated[Texts, _option("All categories of a column: sex=Female,Male, or sex=from-data.")]
 MissingRecords = Annotated[
-    Missing,
-    typer.Option(help="Records without a value: drop them, or give them a category of their own."),
+    Missing, _option("Records without a value: drop them, or count them in a category.", True)
 ]
-MissingValue = Annotated[
-    list[str] | None, typer.Option(help="A text that means a missing value; repeat for several.")
-]
+MissingValue = Annotated[Texts, _option("A text that means a missing value; repeat for several.")]
 Delta = Annotated[
-    float, typer.Option(help="Largest delta allowed; 0 excludes discrete Gaussian noise.")
+    float, _option("Largest delta allowed; 0 excludes discrete Gaussian noise.", True)
 ]
 QuasiIdentifiers = Annotated[
-    str | None,
-    typer.Option(help="Comma-separated attributes that are swapped.", show_default="the first"),
+    str | None, _option("Comma-separated attributes that are swapped.", "the first")
 ]
 Identifying = Annotated[
     str | None,
-    typer.Option(
-        help="Comma-separated attributes by which a person may be recognised, for k-anonymity and "
-        "uniqueness.",
-        show_default="all",
+    _option(
+        "Comma-separated attributes by which a person may be recognised: for k-anonymity.",
+        "all",
     ),
 ]
 Group = Annotated[
-    str | None,
-    typer.Option(
-        help="Compare the errors of this attribute's categories.", show_default="the first swapped"
-    ),
+    str | None, _option("Compare the errors of this attribute's categories.", "the first swapped")
 ]
 Margin = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Comma-separated attributes of a published margin; repeat for several.",
-        show_default="every attribute alone",
+    Texts,
+    _option(
+        "Comma-separated attributes of a published margin; repeat for several.",
+        "every attribute alone",
     ),
 ]
 LargestCount = Annotated[
-    int | None,
-    typer.Option(help="Declared largest count of a cell (B).", show_default="all records"),
+    int | None, _option("Declared largest count of a cell (B).", "all records")
 ]
 PaperRuns = Annotated[
     int | None,
-    typer.Option(
-        help="Also estimate errors from this many simulated releases (the paper used 200)."
-    ),
+    _option("Also estimate errors from this many simulated releases (the paper used 200)."),
 ]
 Predict = Annotated[
-    str | None,
-    typer.Option(help="Train a classifier for this two-category attribute on each release."),
+    str | None, _option("Train a classifier for this two-category attribute on each release.")
 ]
 TwoWay = Annotated[
     str | None,
-    typer.Option(
-        help="Attributes x,y: compare their counts, and the regression of y on x, in groups."
-    ),
+    _option("Attributes x,y: compare their counts, and the regression of y on x, in groups."),
 ]
 Within = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A group for --two-way: race=White,sex=Male; repeat for several.",
-        show_default="the two largest of --group",
+    Texts,
+    _option(
+        "A group for --two-way: race=White,sex=Male; repeat for several.",
+        "the two largest of --group",
     ),
 ]
 

@@ -66,16 +66,10 @@ def assess(
 
 @dataclass(frozen=True)
 class Prediction:
-    """A classification task: what is predicted, and how well without any protection.
+    """A classification task: the attribute `target` is predicted from all others.
 
-    Parameters
-    ----------
-    target : str
-        The attribute that is predicted from all others.
-    unprotected : float
-        The share of records classified right by a classifier that learns from the data, in %.
-    constant : float
-        The share in the commonest category, in %.
+    Of all records, in %, a classifier that learns from the data predicts the share `unprotected`
+    right, and who always guesses the commonest category the share `constant`.
     """
 
     target: str
@@ -117,14 +111,9 @@ class Assessment(Result):
     prediction: Prediction | None = None
 
     @property
-    def table(self) -> CountTable:
-        """The table that is protected."""
-        return self.question.table
-
-    @property
     def title(self) -> str:
         """The heading of the report."""
-        return f"Protecting the table {' x '.join(self.table.names)}"
+        return f"Protecting the table {' x '.join(self.question.table.names)}"
 
     @property
     def verdict(self) -> str:
@@ -135,7 +124,7 @@ class Assessment(Result):
         verdict = (
             f"At epsilon = {promised(self.question.epsilon)} the {best.name} has the smallest "
             f"expected error among those with a guarantee: {best.measures.absolute:,.1f} over "
-            f"{self.table.cells:,} cells."
+            f"{self.question.table.cells:,} cells."
         )
         for delta, names in self._weak().items():
             much = "next to nothing" if delta > _NEXT_TO_NOTHING else "less than asked for"
@@ -225,7 +214,7 @@ class Assessment(Result):
         return tables
 
     def _protections(self) -> Table:
-        table, original = self.table, self.original
+        table, original = self.question.table, self.original
         columns = {
             _PROTECTION: "name",
             Field("ε", "epsilon", _epsilon, numeric=True): "epsilon",
@@ -375,7 +364,7 @@ class Assessment(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        question, table = self.question, self.table
+        question, table = self.question, self.question.table
         hidden, recovered, undecided, _ = self._suppressed()
         content = {
             "attributes": table.names,
@@ -411,7 +400,7 @@ class Assessment(Result):
             question=self.question,
             epsilon=promised(self.question.epsilon),
             delta=promised(self.question.delta),
-            empty=int((self.table.flat == 0).sum()),
+            empty=int((self.question.table.flat == 0).sum()),
             tables={table.name: table for table in self.tables()},
             pictures=pictures(self),
             ranked=self._ranked(),

@@ -49,24 +49,31 @@ class NoisyHistogram(Protection):
     def __str__(self) -> str:
         return f"{self.key} histogram"
 
-    @property
-    @abstractmethod
-    def noise(self) -> Noise:
-        """The noise on one count."""
-
-    @abstractmethod
     def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
         """Return the smallest delta at an epsilon, which is the same in every universe."""
+        return self._exact_delta(_validate.epsilon(epsilon))
+
+    @abstractmethod
+    def _exact_delta(self, epsilon: float) -> ExactDelta: ...
+
+    @property
+    @abstractmethod
+    def _noise(self) -> Noise: ...
+
+    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
+        return np.maximum(0.0, table.flat + self._noise.draw(rng, (runs, table.cells)))
+
+
+@dataclass(frozen=True)
+class _PureHistogram(NoisyHistogram):
+    epsilon: float
 
     def _guarantee(self, universe: Universe, neighbours: Relation) -> Guarantee | NoGuarantee:
         return Guarantee(self.epsilon, 0.0, neighbours)
 
-    def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
-        return np.maximum(0.0, table.flat + self.noise.draw(rng, (runs, table.cells)))
-
 
 @dataclass(frozen=True)
-class LaplaceHistogram(NoisyHistogram):
+class LaplaceHistogram(_PureHistogram):
     """Laplace noise of scale 2/epsilon on every count: (epsilon, 0)-DP.
 
     Examples
@@ -76,16 +83,13 @@ class LaplaceHistogram(NoisyHistogram):
     """
 
     key: ClassVar[str] = "Laplace"
-    epsilon: float
 
     @property
-    def noise(self) -> Laplace:
-        """The noise on one count."""
+    def _noise(self) -> Laplace:
         return Laplace(2 / self.epsilon)
 
-    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
-        """Return the smallest delta at an epsilon."""
-        a = max(0.0, self.epsilon - _validate.epsilon(epsilon))
+    def _exact_delta(self, epsilon: float) -> ExactDelta:
+        a = max(0.0, self.epsilon - epsilon)
         # 1 - e^(-a/2)(1 + a/4), without cancellation
         delta = -math.expm1(-a / 2) - math.exp(-a / 2) * a / 4
         return ExactDelta.of_delta(epsilon, delta * _UP)
@@ -106,7 +110,7 @@ class LaplaceHistogram(NoisyHistogram):
 
 
 @dataclass(frozen=True)
-class GeometricHistogram(NoisyHistogram):
+class GeometricHistogram(_PureHistogram):
     """Two-sided geometric noise with ratio e^(-epsilon/2): (epsilon, 0)-DP, and whole counts.
 
     Examples
@@ -116,20 +120,17 @@ class GeometricHistogram(NoisyHistogram):
     """
 
     key: ClassVar[str] = "geometric"
-    epsilon: float
 
     @property
-    def noise(self) -> Geometric:
-        """The noise on one count."""
+    def _noise(self) -> Geometric:
         return Geometric(2 / self.epsilon)
 
-    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
-        """Return the smallest delta at an epsilon."""
-        excess = -math.expm1(min(0.0, _validate.epsilon(epsilon) - self.epsilon))
-        return ExactDelta.of_delta(epsilon, excess / (1 + self.noise.ratio) ** 2 * _UP)
+    def _exact_delta(self, epsilon: float) -> ExactDelta:
+        excess = -math.expm1(min(0.0, epsilon - self.epsilon))
+        return ExactDelta.of_delta(epsilon, excess / (1 + self._noise.ratio) ** 2 * _UP)
 
     def _errors(self, table: CountTable) -> CellErrors:
-        x, r, gap = as_array(table.flat), self.noise.ratio, self.noise.stop
+        x, r, gap = as_array(table.flat), self._noise.ratio, self._noise.stop
         # P(noise >= s) = r^s/(1 + r): sums of it, and of (2s - 1) times it, over s = 1, ..., x
         with np.errstate(over="ignore"):
             below = np.exp(-self.epsilon / 2 * x)
@@ -176,10 +177,7 @@ class DiscreteGaussianHistogram(NoisyHistogram):
     def calibrated(cls, target: Guarantee) -> DiscreteGaussianHistogram:
         """Return the histogram with the least noise that reaches a guarantee, to nine digits.
 
-        Raises
-        ------
-        InvalidInput
-            If delta is 0, which no Gaussian noise reaches.
+        A delta of 0, which no Gaussian noise reaches, is refused.
         """
         _validate.instance("target", target, Guarantee)
         if target.delta == 0:
@@ -198,19 +196,15 @@ class DiscreteGaussianHistogram(NoisyHistogram):
         return f"{super().__str__()} of variance {rounded_up(float(self.variance), 3)}"
 
     @property
-    def noise(self) -> DiscreteGaussian:
-        """The noise on one count."""
+    def _noise(self) -> DiscreteGaussian:
         return DiscreteGaussian(square=self.variance)
 
-    def exact_delta(self, epsilon: float, universe: Universe | None = None) -> ExactDelta:
-        """Return the smallest delta at an epsilon, rounded up.
-
-        By less than 1e-12 of itself, or of the chance of a loss that is epsilon up to rounding.
-        """
-        epsilon = _validate.epsilon(epsilon)
+    def _exact_delta(self, epsilon: float) -> ExactDelta:
+        # Rounded up by less than 1e-12 of itself, or of the chance of a loss that is epsilon up to
+        # rounding.
         variance = float(self.variance)
         # P(d) ∝ e^(-d²/4s²) times the sum of e^(-(z - d/2)²/s²) over z, which knows d's parity only
-        law = self.noise.half_pmf()
+        law = self._noise.half_pmf()
         reach = len(law) - 1
         z = np.arange(-reach, reach + 1)
         parity = [math.fsum(np.exp(-((z - half) ** 2) / variance)) for half in (0.0, 0.5)]
@@ -227,7 +221,7 @@ class DiscreteGaussianHistogram(NoisyHistogram):
         return self.exact_delta(self.epsilon).guarantee("the noise is too small.", neighbours)
 
     def _errors(self, table: CountTable) -> CellErrors:
-        law = self.noise.half_pmf()
+        law = self._noise.half_pmf()
         reach = len(law) - 1
         above = np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])  # P(noise >= s)
         s = np.arange(1, reach + 1)
@@ -239,7 +233,7 @@ class DiscreteGaussianHistogram(NoisyHistogram):
 
     def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
         # It takes about a tenth of a millisecond per cell.
-        drawn = [self.noise.draw_exactly(rng) for _ in range(runs * table.cells)]
+        drawn = [self._noise.draw_exactly(rng) for _ in range(runs * table.cells)]
         return np.maximum(0.0, table.flat + as_array(drawn).reshape(runs, table.cells))
 
     def _simulate(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:

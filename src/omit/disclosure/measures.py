@@ -230,12 +230,8 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
     """Return the share of the original records whose category is predicted right, in %.
 
     A logistic regression is fitted to the released table, with one indicator for every category of
-    the other attributes, and scored on the original one.
-
-    Raises
-    ------
-    InvalidInput
-        If the target has not two categories, or scikit-learn is not installed.
+    the other attributes, and scored on the original one. A target that has not two categories is
+    refused.
 
     Examples
     --------

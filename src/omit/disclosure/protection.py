@@ -27,10 +27,6 @@ CHANGE_QUASI_IDENTIFIERS = Relation(
     steps_from={"replace": 1, "add-remove": 2},
 )
 
-_COUNTS_AT_ONCE = 2_000_000
-MOST_DRAWS = 2e9
-_MOST_HELD = 2e8
-
 
 @dataclass(frozen=True)
 class ExactDelta:
@@ -259,13 +255,7 @@ class Protection(ABC):
 
     @classmethod
     def require_relation(cls, neighbours: str) -> Relation:
-        """Return the relation of that name, or refuse one that the protection says nothing about.
-
-        Raises
-        ------
-        WrongNeighbours
-            If its guarantees are under other relations.
-        """
+        """Return the relation of that name, or refuse one that nothing is said about."""
         # A relation of this room is known by its name only to the protections that have it.
         known = {str(own): own for own in cls.relations}
         named = isinstance(neighbours, str) and neighbours in known
@@ -325,6 +315,11 @@ class Protection(ABC):
         return ()
 
 
+_COUNTS_AT_ONCE = 2_000_000
+_MOST_DRAWS = 2e9
+_MOST_HELD = 2e8
+
+
 def _require_drawing(table: CountTable, rng: np.random.Generator, runs: int) -> int:
     """Return a number of releases that can be held, or refuse what nothing can be drawn with."""
     _validate.instance("rng", rng, np.random.Generator)
@@ -336,14 +331,8 @@ def require_protection(protection: Protection) -> Protection:
     return _validate.instance("protection", protection, Protection)  # type: ignore[type-abstract]
 
 
-def require_runs(table: CountTable, runs: int, most: float = MOST_DRAWS) -> int:
-    """Return a number of runs, or refuse one that would never end.
-
-    Raises
-    ------
-    InvalidInput
-        If that many runs on the table draw too many counts; the message says how many are possible.
-    """
+def require_runs(table: CountTable, runs: int, most: float = _MOST_DRAWS) -> int:
+    """Return a number of runs, or refuse one that draws too many counts and say what works."""
     require_table(table)
     runs = _validate.positive_integer("runs", runs)
     if runs * table.cells > most:

@@ -36,6 +36,8 @@ _MOST_CELLS = 2_000_000
 class Question:
     """What is asked about a table: one value for the assessment, its rows and its report.
 
+    What the table does not have is refused, and so is a table that is too large.
+
     Parameters
     ----------
     table : CountTable
@@ -68,11 +70,6 @@ class Question:
         the two largest of `group`.
     seed : int
         Of the simulated releases.
-
-    Raises
-    ------
-    InvalidInput
-        If the table does not have what is asked for, or is too large.
     """
 
     table: CountTable

@@ -4,7 +4,7 @@ Whoever sees the other cells and the margins knows sums of the suppressed ones, 
 whole. A cell is pinned to the values that it has in the tables of whole numbers that fit; over
 other tables, which a linear program would admit, the interval can be wider. Three steps:
 
-* every sum bounds each of its cells by what the others can take, until no bound moves;
+* every sum bounds its cells by what the others can take, until no bound moves;
 * the cells fall apart into groups that share no sum;
 * linear programs bound the cells further, and programs over whole numbers find tables in which
   they are at their bounds, or that there is none: for many cells at a time, then for single ones.
@@ -50,29 +50,22 @@ def suppressed_intervals(
     *,
     use_threshold: bool = True,
 ) -> pd.DataFrame:
-    """Return the interval that each suppressed cell is pinned to by published margins.
+    """Return the interval that published margins pin every suppressed cell to.
 
-    A cell whose interval is a single number is not protected.
+    A cell whose interval is a single number is not protected. The columns are ``cell`` (its flat
+    position), ``count``, ``low``, ``high``, ``recovered`` and ``undecided``. Where the search for
+    other tables was given up, the interval holds all that is possible and may hold more; a cell is
+    undecided if neither another value was excluded nor a table with another value is known.
 
     Parameters
     ----------
-    table : CountTable
-        The confidential table.
     suppression : CellSuppression
         What is suppressed; the rule itself is public.
     margins : sequence of sequences of str
-        The published margins, each by its attributes; an empty one is the total.
+        The published margins by their attributes; an empty one is the total.
     use_threshold : bool
         Whether the reader knows that a suppressed count is below the threshold, and not 0 if
         empty cells are shown.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``cell`` (flat position), ``count``, ``low``, ``high``, ``recovered`` and
-        ``undecided``. Where the search for other tables had to be given up, the interval holds all
-        that is possible and may hold more; a cell is undecided if it was neither excluded that it
-        has another value nor a table found in which it has.
 
     Examples
     --------
@@ -86,7 +79,7 @@ def suppressed_intervals(
     import pandas as pd
 
     _validate.instance("table", table, CountTable)
-    if type(suppression) is not CellSuppression:
+    if type(suppression) is not CellSuppression:  # what is randomised hides no cell for certain
         raise InvalidInput(
             f"Expected suppression to be a CellSuppression, got {_validate.shown(suppression)}."
         )
@@ -129,7 +122,7 @@ class _Extremes:
     largest: FloatArray
 
     def open(self, sign: float) -> NDArray[np.bool_]:
-        """Return which cells may have less than was found yet, or more if `sign` is -1."""
+        """Return which cells may have less than is known yet, or more if `sign` is -1."""
         return self.low < self.smallest if sign > 0 else self.largest < self.high
 
     def take(self, cells: IntArray) -> _Extremes:
@@ -145,7 +138,7 @@ class _Extremes:
 
 
 def _extremes(equations: csr_matrix, counts: IntArray, low: float, high: float) -> _Extremes:
-    """Return the smallest and the largest value of every cell, as far as they can be found."""
+    """Return the smallest and the largest value of every cell, as far as they are known."""
     truth, number = as_array(counts), len(counts)
     if not equations.shape[0]:  # nothing is published, so every value is possible
         ends = np.full(number, low), np.full(number, high)
@@ -202,7 +195,7 @@ class _Search:
     Parameters
     ----------
     equations, sums : csr_matrix, array
-        Which cells each sum adds up, and to what.
+        Which cells are added up, and to what.
     known : _Extremes
         What is known about the cells; this is what the search improves.
     effort : float
@@ -223,7 +216,7 @@ class _Search:
             for sign in _SIGNS:
                 self.settle_many(sign, recovered_only)
             for sign in _SIGNS:
-                self.settle_each(sign, recovered_only)
+                self.settle_one_by_one(sign, recovered_only)
 
     def bound(self, sign: float) -> None:
         """Bound every cell by what it is in tables that need not be whole, by linear programs."""
@@ -243,16 +236,15 @@ class _Search:
         wanted = unbounded()
         while wanted.any() and self.effort > 0:  # many at a time, as long as that settles some
             reach(as_array(wanted))
-            left = unbounded()
-            if left.sum() == wanted.sum():
+            before, wanted = wanted, unbounded()
+            if wanted.sum() == before.sum():
                 break
-            wanted = left
         for cell in range(len(reached)):
             if unbounded()[cell] and self.effort > 0:
                 self.learn(cell, sign, reach(as_array(np.arange(len(reached)) == cell)))
 
     def unsettled(self, sign: float, recovered_only: bool) -> NDArray[np.bool_]:
-        """Return the cells to look at: all, or those of which no other value was found."""
+        """Return the cells to look at: all, or those of which no other value is known."""
         known = self.known
         alone = known.smallest == known.largest
         return known.open(sign) & alone if recovered_only else known.open(sign)
@@ -262,13 +254,12 @@ class _Search:
         wanted = self.unsettled(sign, recovered_only)
         while wanted.any() and self.effort > 0:
             self.solve(as_array(wanted), sign)
-            left = wanted & self.unsettled(sign, recovered_only)
-            if 10 * left.sum() > 9 * wanted.sum():
+            before, wanted = wanted, wanted & self.unsettled(sign, recovered_only)
+            if 10 * wanted.sum() > 9 * before.sum():
                 return
-            wanted = left
 
-    def settle_each(self, sign: float, recovered_only: bool) -> None:
-        """Find for one cell after the other how extreme it can be."""
+    def settle_one_by_one(self, sign: float, recovered_only: bool) -> None:
+        """Determine for one cell after the other how extreme it can be."""
         for cell in range(len(self.known.low)):
             if self.unsettled(sign, recovered_only)[cell] and self.effort > 0:
                 best, _ = self.solve(as_array(np.arange(len(self.known.low)) == cell), sign)
@@ -334,5 +325,5 @@ def _equations(table: CountTable, hidden: IntArray, margins: Sequence[Sequence[s
         first += len(different)
     if not rows:
         return csr_matrix((0, len(hidden)))
-    places_of = (np.concatenate(rows), np.concatenate(columns))
-    return csr_matrix((np.ones(len(places_of[0])), places_of), shape=(first, len(hidden)))
+    entries = (np.concatenate(rows), np.concatenate(columns))
+    return csr_matrix((np.ones(len(entries[0])), entries), shape=(first, len(hidden)))

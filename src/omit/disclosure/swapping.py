@@ -338,12 +338,7 @@ def level_probabilities(numbers: ArrayLike, acceptance: ArrayLike) -> FloatArray
         How many candidates each level has; several rows are several choices.
     acceptance : array
         The acceptance probability of each level as a weight: only ratios count, because the best
-        level that has candidates is accepted for certain.
-
-    Raises
-    ------
-    InvalidInput
-        If some choice has no candidates.
+        level that has candidates is accepted for certain. A choice without candidates is refused.
 
     Examples
     --------

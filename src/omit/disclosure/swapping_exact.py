@@ -35,9 +35,6 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 Donor: TypeAlias = Literal["another record", "other quasi-identifiers"]
 Ties: TypeAlias = Literal["random", "first"]
 
-MOST_RECORDS = 5
-_BUDGET = 20_000_000
-
 
 @dataclass(frozen=True)
 class SwapRule:
@@ -100,11 +97,27 @@ class SwapWitness:
     disagreements: tuple[tuple[int, ...], ...]
     seen: str
 
+    @classmethod
+    def of(
+        cls, labels: tuple[int, ...], neighbour: tuple[int, ...], disagreements: IntArray
+    ) -> SwapWitness:
+        """Return the witness with letters for quasi-identifiers."""
+        return cls(
+            tuple("abcdef"[label] for label in labels),
+            tuple("abcdef"[label] for label in neighbour),
+            tuple(map(tuple, disagreements.tolist())),
+            "disagreements are the numbers of other attributes that differ.",
+        )
+
     def __str__(self) -> str:
         return (
             f"records with quasi-identifiers {', '.join(self.quasi_identifiers)} or "
             f"{', '.join(self.neighbour)}: {self.seen}"
         )
+
+
+MOST_RECORDS = 5
+_MOST_STEPS = 20_000_000
 
 
 def swapping_guarantee(
@@ -226,7 +239,7 @@ def exact_swapping_delta(
     agreements = disagreement_patterns(m, rest)
     labels = list(_labels(m, combinations, swapping.donor == "another record"))
     answers = max(max(first + second) for first, second in labels) + 1
-    if agreements is None or len(agreements) * len(labels) * answers**m > _BUDGET:
+    if agreements is None or len(agreements) * len(labels) * answers**m > _MOST_STEPS:
         return None
     worst = ExactDelta.of_delta(epsilon, 0.0)
     # Delta falls in epsilon, so a smaller one that has an exponential is valid.
@@ -242,16 +255,9 @@ def exact_swapping_delta(
             after = _row_laws(swapping.rate, neighbour_donors, second, answers)
             delta = float(hockey_stick(before, after, factor))
             if delta > worst.delta:
-                witness = (
-                    None
-                    if universe.largest_count < m
-                    else SwapWitness(
-                        tuple("abcdef"[label] for label in first),
-                        tuple("abcdef"[label] for label in second),
-                        tuple(map(tuple, matrix.tolist())),
-                        "disagreements are the numbers of other attributes that differ.",
-                    )
-                )
+                witness = None
+                if universe.largest_count == m:
+                    witness = SwapWitness.of(first, second, matrix)
                 worst = ExactDelta.of_delta(epsilon, min(1.0, delta * (1 + 1e-12)), witness)
     if worst.delta > 1 - 1e-12:
         return ExactDelta.of_shortfall(epsilon, -math.inf, worst.witness)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,6 @@ from omit.errors import InvalidInput
 
 Origin: TypeAlias = Literal["declared", "registered", "derived", "from-data"]
 
-LARGEST_TABLE = 20_000_000
-
 
 @dataclass(frozen=True)
 class Attribute:
@@ -34,14 +32,9 @@ class Attribute:
     name : str
         What it is called.
     categories : tuple of str
-        All values a record can have, in the order of the table.
+        All values a record can have, in the order of the table: at least one, all different.
     origin : {"declared", "registered", "derived", "from-data"}
         Where the categories come from; ``"from-data"`` is not private.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no category, an empty one, or one twice.
 
     Examples
     --------
@@ -58,7 +51,7 @@ class Attribute:
             raise InvalidInput(
                 f"Expected every attribute to have a name, got {_validate.shown(self.name)}."
             )
-        _validate.one_of("origin", self.origin, ("declared", "registered", "derived", "from-data"))
+        _validate.one_of("origin", self.origin, get_args(Origin))
         several = list(_validate.several(f"categories of {self.name!r}", self.categories))
         if isinstance(self.categories, Set):  # which has no order of its own
             several.sort(key=str)
@@ -75,13 +68,7 @@ class Attribute:
         return len(self.categories)
 
     def position(self, category: str) -> int:
-        """Return the position of a category.
-
-        Raises
-        ------
-        InvalidInput
-            If the attribute does not have it.
-        """
+        """Return the position of a category, or refuse one that the attribute does not have."""
         if not isinstance(category, str) or category not in self.categories:
             raise InvalidInput(
                 f"Attribute {self.name!r} has no category {_validate.shown(category)}; "
@@ -91,22 +78,14 @@ class Attribute:
 
 
 def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> tuple[int, ...]:
-    """Return the positions of attributes by name.
-
-    Raises
-    ------
-    InvalidInput
-        If a name is unknown or there twice.
+    """Return the positions of attributes by name, or refuse a name that is unknown or there twice.
 
     Examples
     --------
     >>> chosen([Attribute("sex", ("F", "M")), Attribute("age", ("0", "1"))], ["age"], "group")
     (1,)
     """
-    known = [
-        _validate.instance("every attribute", attribute, Attribute).name
-        for attribute in _validate.several("attributes", attributes)
-    ]
+    known = [attribute.name for attribute in as_attributes(attributes)]
     names = _validate.several(f"names, each of a {what}", names)
     for name in names:
         if not isinstance(name, str) or name not in known:
@@ -166,10 +145,13 @@ class Universe:
 
 def as_attributes(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     """Return the attributes of a table as a tuple, or refuse what are none."""
-    several = _validate.several("attributes", attributes)
     return tuple(
-        _validate.instance("every attribute", attribute, Attribute) for attribute in several
+        _validate.instance("every attribute", attribute, Attribute)
+        for attribute in _validate.several("attributes", attributes)
     )
+
+
+LARGEST_TABLE = 20_000_000
 
 
 def require_holdable(attributes: Sequence[Attribute]) -> None:
@@ -241,8 +223,7 @@ class CountTable:
         object.__setattr__(self, "counts", counts)
 
     def __repr__(self) -> str:
-        names = " x ".join(attribute.name for attribute in self.attributes)
-        empty = int((self.counts == 0).sum())
+        names, empty = " x ".join(self.names), int((self.counts == 0).sum())
         return (
             f"CountTable({names}: {self.size:,} records in {self.cells:,} cells, "
             f"{empty:,} of them empty)"
@@ -283,42 +264,38 @@ class CountTable:
         observed = [
             attribute.name for attribute in self.attributes if attribute.origin == "from-data"
         ]
-        said = []
+        notes = []
         if self.left_out:
-            said.append(
+            notes.append(
                 f"{show_records(self.left_out)} without a value for some attribute had to be left "
                 "out; guarantees are for tables of the records that are left, whose number is "
                 "taken as public (missing='category' keeps all records)."
             )
         if observed:
-            said.append(
+            notes.append(
                 f"The categories of {', '.join(observed)} were taken from the data, which is NOT "
                 "private."
             )
-        return (*said, *self.remarks)
+        return (*notes, *self.remarks)
 
     def universe(self, largest_count: int | None = None) -> Universe:
         """Return what is public about the table; `largest_count` is declared, never observed.
 
-        Raises
-        ------
-        InvalidInput
-            If some count is above the declared largest one: no guarantee would cover the table.
+        One that some count is above is refused: no guarantee would cover the table.
         """
-        if largest_count is not None:
-            _validate.positive_integer("largest_count", largest_count)
-        if largest_count is not None and largest_count < self.counts.max():
+        if largest_count is None:
+            return Universe(self.attributes, self.size)
+        if _validate.positive_integer("largest_count", largest_count) < self.counts.max():
             raise InvalidInput(
                 f"The table holds a count above the declared largest_count={largest_count}, so no "
                 "guarantee for such tables covers it; declare a larger one."
             )
-        return Universe(self.attributes, self.size, largest_count or self.size)
+        return Universe(self.attributes, self.size, largest_count)
 
     def marginal(self, names: Sequence[str]) -> IntArray:
         """Return the counts over some of the attributes only, in the order given."""
         kept = chosen(self.attributes, names, "margin's attribute")
-        dropped = tuple(position for position in range(len(self.shape)) if position not in kept)
-        summed = self.counts.sum(axis=dropped)
+        summed = self.counts.sum(axis=tuple(set(range(self.counts.ndim)) - set(kept)))
         order = sorted(kept)
         return np.transpose(summed, [order.index(position) for position in kept])
 
@@ -329,13 +306,7 @@ class CountTable:
         return np.repeat(codes, self.flat[occupied], axis=0).astype(np.int64)
 
     def group(self, name: str, category: str) -> IntArray:
-        """Return the flat positions of the cells of a group.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no such group, or it is empty: nothing can be said about its error.
-        """
+        """Return the flat positions of the cells of a group, or refuse a group without records."""
         (position,) = chosen(self.attributes, [name], "group's attribute")
         index = self.attributes[position].position(category)
         positions = np.arange(self.cells).reshape(self.shape).take(index, axis=position).reshape(-1)
@@ -389,10 +360,7 @@ def two_way(
         cube, original = cube.take(index, axis=position), original.take(index, axis=position)
     if original.sum() == 0:
         raise InvalidInput(f"The group {group_name(where)} is empty: it has no records.")
-    dropped = tuple(
-        position for position in range(len(table.shape)) if position not in positions[:2]
-    )
-    summed = cube.sum(axis=dropped)
+    summed = cube.sum(axis=tuple(set(range(cube.ndim)) - set(positions[:2])))
     return as_array(summed if positions[0] < positions[1] else summed.T)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ FROM_DATA = "from-data"
 MISSING = "(missing)"
 YES_NO = ("no", "yes")
 MOST_BINS = 1000
+_Value = TypeVar("_Value")
 _LARGEST_COMPARED = 2.0**53  # below, rounding to a float never moves a number past another
 _THRESHOLD = re.compile(r"\s*([^=<>!()]+?)\s*(>=|<=|==|!=|>|<)\s*([-+.\deE]+)\s*")
 _BINS = re.compile(r"\s*bins\(\s*([^,()]+?)\s*,\s*([^,]+),\s*([^,]+),\s*([^,]+)\)\s*")
@@ -75,7 +76,7 @@ class Derivation:
                 self.edges[:-1],
                 self.edges[1:],
                 self.attribute.categories,
-                [place == len(self.edges) - 2 for place in range(len(self.edges) - 1)],
+                [edge == self.edges[-1] for edge in self.edges[1:]],
                 strict=True,
             )
         ]
@@ -88,12 +89,8 @@ class Derivation:
 def parse_derivation(text: str) -> Derivation:
     """Return the derivation that a line such as ``income50k = PINCP >= 50000`` describes.
 
-    The other form is ``age5 = bins(AGEP, 0, 100, 5)``: that many bins of equal width.
-
-    Raises
-    ------
-    InvalidInput
-        If it is neither.
+    The other form is ``age5 = bins(AGEP, 0, 100, 5)``: that many bins of equal width. All else is
+    refused.
 
     Examples
     --------
@@ -200,28 +197,22 @@ def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
 
 
 def parse_domains(lines: Sequence[str]) -> dict[str, Sequence[str] | str]:
-    """Return the domains of several lines.
+    """Return the domains of several lines, or refuse two of one column."""
+    return _by_name("domain for the column", map(parse_domain, _validate.several("domains", lines)))
 
-    Raises
-    ------
-    InvalidInput
-        If a column has two.
-    """
-    domains: dict[str, Sequence[str] | str] = {}
-    for name, domain in map(parse_domain, _validate.several("domains", lines)):
-        if name in domains:
-            raise InvalidInput(f"Expected one domain for the column {name!r}, got two.")
-        domains[name] = domain
-    return domains
+
+def _by_name(what: str, named: Iterable[tuple[str, _Value]]) -> dict[str, _Value]:
+    """Return values by name, or refuse two of one name."""
+    by_name: dict[str, _Value] = {}
+    for name, value in named:
+        if name in by_name:
+            raise InvalidInput(f"Expected one {what} {name!r}, got two.")
+        by_name[name] = value
+    return by_name
 
 
 def parse_groups(texts: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return groups from texts such as ``race=White,sex=Male``.
-
-    Raises
-    ------
-    InvalidInput
-        If a text does not have that form, or a group is given twice.
+    """Return groups from texts such as ``race=White,sex=Male``; one given twice is refused.
 
     Examples
     --------
@@ -275,11 +266,7 @@ def tabulate(
     table : str, optional
         The table of a DuckDB database.
 
-    Raises
-    ------
-    InvalidInput
-        If a column is unknown or its domain is, a value is not in its domain, or the table is too
-        large to hold.
+    A value that is not in the domain of its column is refused, and a table too large to hold.
 
     Examples
     --------
@@ -289,22 +276,19 @@ def tabulate(
     _validate.one_of("missing", missing, ("drop", "category"))
     attributes = _validate.texts("attributes", attributes)
     missing_values = _strings("missing_values", missing_values)
-    if domains is not None and not isinstance(domains, Mapping):
-        raise InvalidInput(
-            f"Expected domains to be categories by column, got {_validate.shown(domains)}."
-        )
-    derivations: dict[str, Derivation] = {}
-    for derivation in map(parse_derivation, _strings("derive", derive)):
-        if derivation.name in derivations:
-            raise InvalidInput(f"Expected one derivation of {derivation.name!r}, got two.")
-        derivations[derivation.name] = derivation
+    domains = {} if domains is None else domains
+    _validate.mapping("domains", domains, "from columns to categories")
+    derivations = _by_name(
+        "derivation of",
+        ((made.name, made) for made in map(parse_derivation, _strings("derive", derive))),
+    )
     if not attributes:
         raise InvalidInput("Expected at least one attribute.")
     known = registered(source, table)
     absent = (*missing_values, *(known.missing if known else ()))
     needed = {derivations[name].column if name in derivations else name for name in attributes}
     with open_table(source, table, needed) as opened:
-        return _tabulate(opened, attributes, derivations, domains or {}, missing, absent, known)
+        return _tabulate(opened, attributes, derivations, domains, missing, absent, known)
 
 
 def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -353,13 +337,12 @@ def _tabulate(
     np.add.at(filled, tuple(code[kept] for code in codes), counts[kept])
     label = known.name if known else opened.label
     remarks: tuple[str, ...] = ()
-    if missing == "category" and any(MISSING in attribute.categories for attribute in resolved):
-        which = ", ".join(
-            attribute.name for attribute in resolved if MISSING in attribute.categories
-        )
+    with_missing = [attribute.name for attribute in resolved if MISSING in attribute.categories]
+    if missing == "category" and with_missing:
         remarks = (
-            f"Records without a value are in a category of their own, for {which}; that these are "
-            "the attributes with missing values was seen in the data.",
+            "Records without a value are in a category of their own, for "
+            f"{', '.join(with_missing)}; that these are the attributes with missing values was "
+            "seen in the data.",
         )
     return CountTable(tuple(resolved), filled, label, int(counts[~kept].sum()), remarks)
 
@@ -403,11 +386,11 @@ def _counted(
 ) -> tuple[list[AnyArray], IntArray]:
     """Return the combinations of categories that occur as texts, and their numbers of records."""
     values, keys, texts = {}, {}, []
-    for place, name in enumerate(names):
+    for number_of_column, name in enumerate(names):
         derivation = derivations.get(name)
         column = derivation.column if derivation else name
         position = position_of(opened.names, column, opened.label)
-        value, number, category = f"v{place}", f"n{place}", f"c{place}"
+        value, number, category = (f"{kind}{number_of_column}" for kind in "vnc")
         values[value], keys[value] = opened.column_sql(position), value
         text = opened.text_sql(position, value, absent)
         if derivation is not None:
@@ -451,16 +434,15 @@ def _codes(
     attribute: Attribute, values: AnyArray, counts: IntArray, missing_is_category: bool
 ) -> IntArray:
     """Return the positions of values in the domain, -1 for a missing value."""
-    places = {category: place for place, category in enumerate(attribute.categories)}
-    none = places[MISSING] if missing_is_category and MISSING in places else -1
-    known = {None: none}
+    positions = {category: position for position, category in enumerate(attribute.categories)}
+    known = {None: positions.get(MISSING, -1) if missing_is_category else -1}
     unknown: dict[str, int] = {}
     for value in set(values.tolist()) - {None}:
-        place = places.get(value, places.get(_plain(value)))
-        if place is None:
+        position = positions.get(value, positions.get(_plain(value)))
+        if position is None:
             unknown[value] = int(counts[values == value].sum())
         else:
-            known[value] = place
+            known[value] = position
     if unknown:
         first = min(unknown)
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
