@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,7 @@ from omit.exact.characteristic import (
 )
 from omit.exact.characteristic import log_characteristic_by_series as by_series
 from omit.exact.mean_setting import MeanSetting, NoExactMean
+from omit.exact.quotient import Quotient
 from omit.laws.counts import bernstein_reach
 from omit.laws.inversion import narrow
 from omit.laws.noise import LogConcaveNoise
@@ -118,7 +119,7 @@ class _Series:
     """The frequencies of the inversion, weighted, and what they miss at any x."""
 
     frequencies: FloatArray
-    weights: FloatArray  # Δ φ₁(ω) / (π ω)
+    weights: FloatArray  # Δ / (π ω), times what the noise of all x has in common
     missed: float
 
 
@@ -133,11 +134,8 @@ class _Inversion:
         return self.setting.quotient.total
 
     @property
-    def count(self) -> LogConcaveNoise:
-        count = self.setting.quotient.count
-        if count is None:
-            raise NoExactMean("the number of records left is random and has no noise")
-        return count
+    def quotient(self) -> Quotient:
+        return self.setting.quotient
 
     @cached_property
     def scale(self) -> float:
@@ -151,7 +149,7 @@ class _Inversion:
         setting = self.setting
         lower, upper = setting.limits
         strays = self._strays(setting.center) + self.total.half_width(_RARITY)
-        total, margin = setting.center * setting.size, self.count.half_width(_RARITY)
+        total, margin = setting.center * setting.size, self.quotient.count_half_width(_RARITY)
         if setting.size <= 1.5 * margin:
             chance = setting.count_below(1.0)
             raise NoExactMean(f"the noisy count falls below 1 with probability up to {chance:.2g}")
@@ -236,11 +234,7 @@ class _Inversion:
         left = start
         while left < end:
             dropped = self._drops_count_noise(side * left, side)
-            scale = self.total.scale
-            if not dropped:
-                scale = min(scale, float(self._scales(np.array([left]))[1][0]))
-            width = _FAR_PANEL * scale
-            right = min(left + width / self.setting.size, end)
+            right = min(left + self._far_panel(side * left, dropped), end)
             if left < truth < right:
                 right = truth
             half = 0.5 * (right - left)
@@ -253,6 +247,12 @@ class _Inversion:
             error += 2 * half * self._far_error(side * left, side, side * right)
             left = right
         return _Part(value, error + 1e-13 * abs(value))
+
+    def _far_panel(self, x: float, dropped: bool) -> float:
+        """Return how wide a panel of the tails may be that begins at x."""
+        first, second = (float(scale[0]) for scale in self._scales(np.array([x])))
+        width = _FAR_PANEL * (first if dropped else min(first, second)) / self.setting.size
+        return min(width, self.quotient.widest_panel(x))
 
     def _far_probability(self, x: FloatArray, side: float, dropped: bool) -> FloatArray:
         """Return `P(T > x)` (or `<` on the other side) where the noise alone decides.
@@ -280,10 +280,10 @@ class _Inversion:
         return as_array(0.5 * fall / (share * (2 - share)))
 
     def _scales(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the scales of `Z₁` and `x Z₂`."""
-        first = np.full_like(x, self.total.scale)
+        """Return the scales of the two noises of `W_x`."""
+        first, second = self.quotient.scales(x)
         # Noise so narrow changes a tail by the square of its share.
-        return first, np.maximum(np.abs(x) * self.count.scale, 1e-9 * first)
+        return first, np.maximum(second, 1e-9 * first)
 
     def _far_error(self, x: float, side: float, end: float | None = None) -> float:
         """Return what the formula of the tails misses at most, from x to the end of a panel.
@@ -294,22 +294,22 @@ class _Inversion:
         at a scale between the two, which is `e^(w/s) (1 - w/2s) / 2`.
         """
         points = np.array([x] if end is None else [x, end])
-        scales = self._scales(points)
-        first, seconds = float(scales[0][0]), scales[1]
-        away = _TILTS / first
+        firsts, seconds = self._scales(points)
+        smallest, largest = float(firsts.min()), float(firsts.max())
+        away = _TILTS / largest
         error = self._data_reach(x, side, away)
         if self._drops_count_noise(x, side):
-            ratio = first**2 / (first**2 - float(seconds.max()) ** 2)
-            return error + ratio * self._data_reach(x, side, 1 / first + away) + _CERTAIN
+            ratio = smallest**2 / (smallest**2 - float(seconds.max()) ** 2)
+            return error + ratio * self._data_reach(x, side, 1 / smallest + away) + _CERTAIN
         formula = math.inf
-        smallest = min(first, float(seconds.min()))
-        if smallest > 0.5 * first:
-            formula = 0.5 * self._data_reach(x, side, 1.5 / smallest + away)
-        if seconds.max() < first or seconds.min() > first:
-            ratio = float((first**2 / np.abs(first**2 - seconds**2)).max())
-            by_terms = ratio * self._data_reach(x, side, 1 / first + away)
+        least = min(smallest, float(seconds.min()))
+        if least > 0.5 * largest:
+            formula = 0.5 * self._data_reach(x, side, 1.5 / least + away)
+        if seconds.max() < smallest or seconds.min() > largest:
+            ratio = float((firsts**2 / np.abs(firsts**2 - seconds**2)).max())
+            by_terms = ratio * self._data_reach(x, side, 1 / smallest + away)
             for scale in set(seconds.tolist()):
-                weight = ratio * (scale / first) ** 2
+                weight = ratio * (scale / smallest) ** 2
                 by_terms += weight * self._data_reach(x, side, 1 / scale + away)
             formula = min(formula, by_terms)
         return error + formula
@@ -378,14 +378,13 @@ class _Inversion:
         """The frequencies that are needed, and what they miss."""
         setting = self.setting
         spacing, missed = self._spacing
-        nearest = min(abs(x) for x in self.near) if self.near[0] * self.near[1] > 0 else 0.0
         # Per unit of x; the integral runs over the near part only.
         allowed = 0.1 * self.tolerance * self.scale / (self.near[1] - self.near[0])
-        end, beyond = self._end_by_noise(nearest, spacing, allowed)
+        end, beyond = self._end_by_noise(spacing, allowed)
         frequencies = as_array(spacing * (np.arange(math.ceil(end / spacing)) + 0.5))
-        noise = self.total.characteristic(frequencies)
+        noise = self.quotient.steady_characteristic(frequencies)
         weights = spacing / np.pi * noise / frequencies
-        bound = weights * self.count.characteristic(frequencies * nearest)
+        bound = weights * self.quotient.largest_characteristic(frequencies, *self.near)
         bound = bound * self._data_size(frequencies)
         if beyond > max(allowed, self.tolerance):
             raise NoExactMean("the values are so few or so coarse that the integral is not sure")
@@ -410,32 +409,33 @@ class _Inversion:
         """The step of the frequencies, and the probability that W is beyond its square wave."""
         setting = self.setting
         reach = max(
-            abs(x - setting.center) * setting.size
-            + self._strays(x)
-            + self.total.half_width(_RARITY)
-            + abs(x) * self.count.half_width(_RARITY)
+            sum(
+                self.quotient.half_widths(x, _RARITY),
+                start=abs(x - setting.center) * setting.size + self._strays(x),
+            )
             for x in self.near
         )
-        widest = max(self.total.scale, max(abs(x) for x in self.near) * self.count.scale)
+        widest = float(max(scale.max() for scale in self.quotient.scales(np.array(self.near))))
         largest = min(0.999999 * self.total.largest_tilt, 1e2)
         tilts = np.geomspace(1e-4, largest, 120) / widest
         missed = 0.0
         for x in self.near:
-            noise = self.total.log_moment(tilts) + self.count.log_moment(tilts * abs(x))
+            noise = self.quotient.log_moment(tilts, x)
             for side in (1.0, -1.0):
                 logs = noise + setting.log_moment(side * tilts, x) - tilts * reach
                 missed += math.exp(min(float(logs.min()), 0.0))
         return 2 * math.pi / reach, missed
 
-    def _end_by_noise(self, nearest: float, spacing: float, allowed: float) -> tuple[float, float]:
+    def _end_by_noise(self, spacing: float, allowed: float) -> tuple[float, float]:
         """Return a frequency beyond which the noise alone leaves little, and how much."""
-        b, d = self.total.scale, nearest * self.count.scale
+        b, d = self.quotient.least_scales(*self.near)
+        first = replace(self.total, scale=b)
         longest = _MOST_COSINES / min(len(self.setting.values), _WITNESSES) * spacing
         end = max(8 / math.hypot(b, d), 2 * spacing)
         if end > longest:
             raise NoExactMean("the noise is too narrow for the integral")
         while True:
-            beyond = self.total.frequencies_beyond(end, d)
+            beyond = first.frequencies_beyond(end, d)
             if beyond <= 0.5 * allowed or 1.3 * end > longest:
                 return end, beyond
             end *= 1.3
@@ -496,7 +496,7 @@ class _Inversion:
             )
         phase = imaginary + frequencies * ((setting.center - x) * setting.size)[:, None]
         size = np.exp(real) * series.weights
-        size *= self.count.characteristic(frequencies * x[:, None])
+        size *= self.quotient.characteristic_at(frequencies, x)
         return as_array(0.5 + (size * np.sin(phase)).sum(axis=1))
 
     @cached_property
@@ -521,7 +521,7 @@ class _Inversion:
         """A number that the noisy count hardly exceeds in size, and how probably it does."""
         setting = self.setting
         strays = bernstein_reach(float(setting.spread.sum()), _RARITY)
-        largest = setting.size + strays + self.count.half_width(_RARITY)
+        largest = setting.size + strays + self.quotient.count_half_width(_RARITY)
         return largest, setting.count_above(largest) + setting.count_below(-largest)
 
     @cached_property

@@ -21,7 +21,7 @@ from omit._numeric import FloatArray
 from omit.exact.inverted_mean import MOST_TERMS, inverted_mean
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
 from omit.exact.mean_setting import MeanSetting, NoExactMean
-from omit.exact.noisy_quotient import NoisyQuotient
+from omit.exact.quotient import Quotient
 from omit.laws.inversion import root_of
 
 # The least relative precision that still counts as exact.
@@ -60,7 +60,7 @@ def mean_error(
     values: FloatArray,
     counts: NDArray[np.int64],
     keep: FloatArray,
-    quotient: NoisyQuotient,
+    quotient: Quotient,
     truth: float,
     tolerance: float = 1e-9,
     quantiles: bool = True,
@@ -72,7 +72,7 @@ def mean_error(
     ----------
     values, counts, keep
         The distinct values, how many records have each, and how probably such a record is kept.
-    quotient : NoisyQuotient
+    quotient : Quotient
         The noise of sum and count, and what answers are clipped to. Values and truth are less its
         origin.
     truth : float
@@ -115,7 +115,7 @@ def _expected(
         return _by_law(setting, _FEW, max(tolerance, _COARSEST))
     except TooManyOutcomes:
         pass
-    if setting.quotient.count is None:
+    if setting.quotient.count_scale is None:
         raise NoExactMean("the number of records left is random and has no noise")
     outlier = _outlier(setting) if most_outliers else None
     if outlier is not None:
@@ -177,7 +177,7 @@ def _by_cases(
 def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, float, Above]:
     """Return the same by the law of sum and number of the records left."""
     quotient = setting.quotient
-    law = kept_law(setting.values, setting.counts, setting.keep, quotient.total, most)
+    law = kept_law(setting.values, setting.counts, setting.keep, quotient.smoothing, most)
     distances = quotient.distances(law.sums, law.sizes, setting.truth, fine=len(law.sums) == 1)
     expected = float(law.probabilities @ distances)
     precision = _precision(setting, law, distances)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array
-from omit.exact.noisy_quotient import NoisyQuotient
+from omit.exact.quotient import Quotient
 from omit.laws.noise import LogConcaveNoise
 
 # Beyond so many values, exponential bounds are on so many bins.
@@ -33,12 +33,12 @@ class MeanSetting:
     values: FloatArray
     counts: NDArray[np.int64]
     keep: FloatArray
-    quotient: NoisyQuotient
+    quotient: Quotient
     truth: float
     size: float  # expected number of records left
     center: float  # the expected sum of their values, by this number
     data_variance: float  # of S - center C
-    noise_variance: float  # of Z1 - center Z2
+    noise_variance: float  # of what is added to it
 
     @classmethod
     def of(
@@ -46,7 +46,7 @@ class MeanSetting:
         values: FloatArray,
         counts: NDArray[np.int64],
         keep: FloatArray,
-        quotient: NoisyQuotient,
+        quotient: Quotient,
         truth: float,
     ) -> Self:
         """Return the setting with its moments, without the values of which nothing is left."""
@@ -56,8 +56,7 @@ class MeanSetting:
         size, total = float(left.sum()), float((left * values).sum())
         center = total / size if size > 0 else 0.0
         data = float((left * (1 - keep) * (values - center) ** 2).sum())
-        count_variance = 0.0 if quotient.count is None else quotient.count.variance
-        noise = quotient.total.variance + center**2 * count_variance
+        noise = quotient.noise_variance(center)
         return cls(values, counts, keep, quotient, truth, size, center, data, noise)
 
     @cached_property
@@ -82,6 +81,13 @@ class MeanSetting:
             return max(abs(self.truth - lower), abs(self.truth - upper))
         total = float((np.abs(self.values) * self.counts).sum())
         return total + abs(self.truth) + self.quotient.total.scale
+
+    @property
+    def count_scale(self) -> float:
+        """The scale of the noise of the count, which must not be public."""
+        if self.quotient.count_scale is None:
+            raise NoExactMean("the number of records left is random and has no noise")
+        return self.quotient.count_scale
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -141,11 +147,9 @@ class MeanSetting:
 
     def count_below(self, limit: float) -> float:
         """Return a bound on the probability that the noisy count is below a limit (Chernoff)."""
-        noise = self.quotient.count
-        if noise is None:
-            raise NoExactMean("the number of records left is random and has no noise")
-        tilts = _tilts(noise)
-        logs = tilts * limit + noise.log_moment(tilts) + self.log_moment(-tilts)
+        quotient = self.quotient
+        tilts = _tilts(quotient.total, self.count_scale)
+        logs = tilts * limit + quotient.count_log_moment(tilts) + self.log_moment(-tilts)
         return float(np.exp(min(logs.min(), 0.0)))
 
     @cached_property
@@ -160,39 +164,37 @@ class MeanSetting:
 
     def count_above(self, limit: float) -> float:
         """Return a bound on the probability that the noisy count is above a limit."""
-        assert self.quotient.count is not None
-        tilts = _tilts(self.quotient.count, float(1 / max(self.size, 1.0)))
-        logs = self.quotient.count.log_moment(tilts) + self.log_moment(tilts) - tilts * limit
+        quotient = self.quotient
+        tilts = _tilts(quotient.total, self.count_scale, float(1 / max(self.size, 1.0)))
+        logs = quotient.count_log_moment(tilts) + self.log_moment(tilts) - tilts * limit
         return float(np.exp(min(logs.min(), 0.0)))
 
     def mean_above(self, t: float) -> tuple[float, float]:
-        """Return a bound on `P(S + Z₁ > t (C + Z₂))`, and the tilt s of its exponential.
+        """Return a bound on `P(W_t > 0)`, and the tilt s of its exponential.
 
-        The bound is `E exp(s (S + Z₁ - t (C + Z₂)))`, for the best of several s.
+        The bound is `E exp(s W_t)`, for the best of several s.
         """
         return self._mean_beyond(t, 1.0)
 
     def mean_below(self, t: float) -> tuple[float, float]:
-        """Return the same for `P(S + Z₁ < t (C + Z₂))`."""
+        """Return the same for `P(W_t < 0)`."""
         return self._mean_beyond(t, -1.0)
 
     def _mean_beyond(self, t: float, sign: float) -> tuple[float, float]:
-        total, count = self.quotient.total, self.quotient.count
-        assert count is not None
-        widest = max(total.scale, abs(t) * count.scale)
-        tilts = _tilts(replace(total, scale=widest), 1 / max(self.largest_step(t), widest))
-        logs = total.log_moment(tilts) + count.log_moment(tilts * abs(t))
-        logs = logs + self.log_moment(sign * tilts, t)
+        quotient = self.quotient
+        widest = max(float(scale[0]) for scale in quotient.scales(np.array([t])))
+        tilts = _tilts(quotient.total, widest, 1 / max(self.largest_step(t), widest))
+        logs = quotient.log_moment(tilts, t) + self.log_moment(sign * tilts, t)
         best = int(np.argmin(logs))
         return float(np.exp(min(logs[best], 0.0))), float(tilts[best])
 
 
-def _tilts(noise: LogConcaveNoise, smallest: float = 0.0) -> FloatArray:
+def _tilts(law: LogConcaveNoise, scale: float, smallest: float = 0.0) -> FloatArray:
     """Return exponents to try in an exponential bound, all of which are sound."""
-    if math.isfinite(noise.largest_tilt):
+    if math.isfinite(law.largest_tilt):
         # Close to 1 over the scale, too, where much noise against few records has its best bound.
         tilts = 1 - np.geomspace(1e-6, 1, 80, endpoint=False)
-        tilts = np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts]) / noise.scale
+        tilts = np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts]) / scale
     else:
-        tilts = np.geomspace(1e-4, 1e2, 160) / (noise.scale or 1.0)  # no noise has any tilt
+        tilts = np.geomspace(1e-4, 1e2, 160) / (scale or 1.0)  # no noise has any tilt
     return as_array(np.append(tilts, smallest) if 0 < smallest < tilts.max() else tilts)

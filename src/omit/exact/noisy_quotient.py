@@ -39,13 +39,11 @@ from numpy.typing import ArrayLike
 
 from omit._compile import compiled
 from omit._numeric import FloatArray, as_array, gauss_legendre
+from omit.exact.exponential_integrals import antiderivative
+from omit.exact.quotient import SMALLEST_COUNT, Quotient
 from omit.laws.noise import Gaussian, LogConcaveNoise
 
-# A count cannot be smaller, and a quotient by less has no finite mean: post-processing, so free.
-SMALLEST_COUNT = 1.0
-
 _NODES, _WEIGHTS = gauss_legendre(16)
-_EULER_GAMMA = 0.5772156649015329
 # The count in units of its noise from which on rules are used instead of exponential integrals.
 _MANY = 200.0
 # What rounding may do to exponential integrals, relative to the size of values and noise.
@@ -56,7 +54,7 @@ _INNER, _OUTER, _INNER_WEIGHT = 0.3399810435848563, 0.8611363115940526, 0.652145
 
 
 @dataclass(frozen=True)
-class NoisyQuotient:
+class NoisyQuotient(Quotient):
     """The noise of the sum and of the count, and the bounds that answers are clipped to.
 
     Parameters
@@ -87,11 +85,7 @@ class NoisyQuotient:
     def distances(
         self, sums: ArrayLike, sizes: ArrayLike, truth: float, fine: bool = True
     ) -> FloatArray:
-        """Return the expected distance of the answer from the truth, which is less the origin.
-
-        With `fine`, small distances keep their digits, which takes longer where counts are large;
-        otherwise they are sure to 1e-14 of the values only.
-        """
+        """Return the expected distance of the answer from the truth, which is less the origin."""
         sums, sizes = np.broadcast_arrays(as_array(sums), as_array(sizes))
         if self._is_certain:
             return np.abs(self._answers(sums, sizes) - truth)
@@ -124,16 +118,63 @@ class NoisyQuotient:
             sizes = sizes + self.count.draw(rng, sums.shape)
         return as_array(self._answers(total, sizes) + self.origin)
 
-    def _answers(self, sums: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return the answer, less the origin, for sums and numbers that have their noise."""
-        return as_array(np.clip(sums / np.maximum(sizes, SMALLEST_COUNT), *self.limits))
+    @property
+    def smoothing(self) -> LogConcaveNoise:
+        """The noise of the sum, which is independent of the count's."""
+        return self.total
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """The bounds of the answers, less the origin."""
-        if self.bounds is None:
-            return -math.inf, math.inf
-        return self.bounds[0] - self.origin, self.bounds[1] - self.origin
+    def count_scale(self) -> float | None:
+        """The scale of the noise of the count."""
+        return None if self.count is None else self.count.scale
+
+    def count_log_moment(self, tilts: FloatArray) -> FloatArray:
+        """Return that of the noise of the count."""
+        return self._count.log_moment(tilts)
+
+    def count_half_width(self, rarity: float) -> float:
+        """Return that of the noise of the count."""
+        return self._count.half_width(rarity)
+
+    def scales(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the scales of `Z₁` and `x Z₂`."""
+        return np.full_like(x, self.total.scale), np.abs(x) * self._count.scale
+
+    def noise_variance(self, x: float) -> float:
+        """Return the variance of `Z₁ - x Z₂`."""
+        count_variance = 0.0 if self.count is None else self.count.variance
+        return self.total.variance + x**2 * count_variance
+
+    def log_moment(self, tilts: FloatArray, x: float) -> FloatArray:
+        """Return `ln E e^(tilt (Z₁ - x Z₂))`."""
+        return self.total.log_moment(tilts) + self._count.log_moment(tilts * abs(x))
+
+    def half_widths(self, x: float, rarity: float) -> tuple[float, float]:
+        """Return those of `Z₁` and `x Z₂`."""
+        return self.total.half_width(rarity), abs(x) * self._count.half_width(rarity)
+
+    def steady_characteristic(self, frequencies: FloatArray) -> FloatArray:
+        """Return that of `Z₁`."""
+        return self.total.characteristic(frequencies)
+
+    def characteristic_at(self, frequencies: FloatArray, x: FloatArray) -> FloatArray:
+        """Return that of `x Z₂`."""
+        return self._count.characteristic(frequencies * x[:, None])
+
+    def least_scales(self, low: float, high: float) -> tuple[float, float]:
+        """Return the scales of `Z₁` and of `x Z₂` at the x nearest to 0."""
+        return self.total.scale, _nearest_to_zero(low, high) * self._count.scale
+
+    def largest_characteristic(
+        self, frequencies: FloatArray, low: float, high: float
+    ) -> FloatArray:
+        """Return that of `x Z₂` at the x nearest to 0."""
+        return self._count.characteristic(frequencies * _nearest_to_zero(low, high))
+
+    @property
+    def _count(self) -> LogConcaveNoise:
+        assert self.count is not None, "a public count has no noise"
+        return self.count
 
     @property
     def _is_certain(self) -> bool:
@@ -157,6 +198,11 @@ class NoisyQuotient:
             sums.ravel(), sizes.ravel(), x, limit, self.total.scale, self.count.scale,
             self._is_gaussian, _MANY if fine else math.inf, _NODES, _WEIGHTS,
         ).reshape(sums.shape)  # fmt: skip
+
+
+def _nearest_to_zero(low: float, high: float) -> float:
+    """Return the smallest size of a number in an interval."""
+    return min(abs(low), abs(high)) if low * high > 0 else 0.0
 
 
 @compiled
@@ -348,11 +394,11 @@ def _laplace_integral(s: float, n: float, x: float, b: float, c: float) -> tuple
             y = cuts[k + end]
             straight = curved = straight_size = 0.0
             if sigma > 0:
-                straight = s * _antiderivative(tau / c, y)
+                straight = s * antiderivative(tau / c, y)
                 straight_size = 4.0 * (abs(straight) + abs(x) * c)
                 straight -= x * tau * c
             if a != 0.0:
-                curved = 0.5 * b * _antiderivative(a, y)
+                curved = 0.5 * b * antiderivative(a, y)
             elif end == 1:
                 curved = 0.5 * b * math.log(y / cuts[k])
             d = -abs(y - n) / c
@@ -369,61 +415,6 @@ def _laplace_integral(s: float, n: float, x: float, b: float, c: float) -> tuple
             error += first * straight_size + second * (in_e + moved) * abs(curved)
             total += (first * straight + second * curved) * (1.0 if end else -1.0)
     return total / (2.0 * c), _EPSILON * error / (2.0 * c)
-
-
-@compiled
-def _antiderivative(a: float, y: float) -> float:
-    """Return that of `e^(a y) / y`, divided by `e^(a y)`; it vanishes at -∞ or at ∞."""
-    return _scaled_ei(a * y) if a > 0.0 else -_scaled_e1(-a * y)
-
-
-@compiled
-def _scaled_ei(x: float) -> float:
-    """Return `e^(-x) Ei(x)` for positive x."""
-    if x > 45.0:
-        # The asymptotic series; its smallest term is below e^(-45).
-        term, total = 1.0, 1.0
-        for k in range(1, 46):
-            term *= k / x
-            total += term
-            if term < 1e-17:
-                break
-        return total / x
-    term, total = 1.0, 0.0
-    for k in range(1, 300):
-        term *= x / k
-        total += term / k
-        if term < 1e-18 * total * k:
-            break
-    return math.exp(-x) * (_EULER_GAMMA + math.log(x) + total)
-
-
-@compiled
-def _scaled_e1(x: float) -> float:
-    """Return `e^x E₁(x)` for positive x."""
-    if x < 1.0:
-        term, total = 1.0, 0.0
-        for k in range(1, 40):
-            term *= -x / k
-            total += term / k
-            if abs(term) < 1e-18:
-                break
-        return math.exp(x) * (-_EULER_GAMMA - math.log(x) - total)
-    # Lentz's continued fraction.
-    b = x + 1.0
-    d = 1.0 / b
-    c = 1e308
-    h = d
-    for k in range(1, 500):
-        a = -1.0 * k * k
-        b += 2.0
-        d = 1.0 / (a * d + b)
-        c = b + a / c
-        step = c * d
-        h *= step
-        if abs(step - 1.0) < 1e-16:
-            break
-    return h
 
 
 @compiled

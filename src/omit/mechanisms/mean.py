@@ -12,8 +12,9 @@ from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
 from omit.errors import InvalidInput, NotExact
 from omit.exact.error import ExpectedError, Parts
-from omit.exact.noisy_quotient import SMALLEST_COUNT, NoisyQuotient
+from omit.exact.noisy_quotient import NoisyQuotient
 from omit.exact.order import SampledMoments, sampled_mean
+from omit.exact.quotient import SMALLEST_COUNT
 from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
 from omit.laws.design import Design, FixedSize
 from omit.laws.noise import LogConcaveNoise, noise_named
