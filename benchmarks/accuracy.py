@@ -60,15 +60,13 @@ def simulate_mean(ages: np.ndarray, mechanism: omit.NoisyMean, rate: float, runs
     rng = np.random.default_rng(0)
     base = omit.PoissonSampling(rate=rate).calibrate(guarantee(mechanism, 1.0))
     assert isinstance(base, omit.Guarantee)
-    noise = mechanism.quotient(base, (0, 125))
-    assert noise.count is not None
+    quotient = mechanism.quotient(base, (0, 125))
     truth = ages.mean()
     errors = []
     for _ in range(runs):
         kept = ages[rng.random(len(ages)) < rate]
-        total = kept.sum() + noise.total.draw(rng, ())
-        size = max(1.0, len(kept) + float(noise.count.draw(rng, ())))
-        errors.append(abs(total / size - truth) / truth)
+        sums, sizes = np.array([kept.sum() - quotient.origin * len(kept)]), np.array([len(kept)])
+        errors.append(abs(float(quotient.draw(sums, sizes, rng)[0]) - truth) / truth)
     return 100 * float(np.mean(errors))
 
 

@@ -8,9 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from omit import Column, ExpectedError, Guarantee, Mechanism, Omission, Points, solve
+from omit import (
+    Column,
+    ExpectedError,
+    Guarantee,
+    Mechanism,
+    NoisyMean,
+    Omission,
+    Points,
+    solve,
+)
 from omit.accuracy.simulated import Runs
 from omit.data.base import Data
+from omit.exact.noisy_quotient import NoisyQuotient
 from omit.laws.design import Design, Positions
 from omit.mechanisms.base import Promise
 from omit.omissions.base import checked_design
@@ -71,6 +81,15 @@ def expected_errors(
     found = prepared.integrated_errors(counts)
     assert found is not None
     return found
+
+
+def noisy_quotient(
+    mechanism: NoisyMean, guarantee: Guarantee, bounds: tuple[float, float] | None
+) -> NoisyQuotient:
+    """Return the noise of a mean that is a noisy sum over a count."""
+    quotient = mechanism.quotient(guarantee, bounds)
+    assert isinstance(quotient, NoisyQuotient)
+    return quotient
 
 
 def base_guarantee(

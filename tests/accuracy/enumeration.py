@@ -90,6 +90,62 @@ def _nodes_of_noise(
     return np.repeat(base, 20), offset.ravel(), (half * shares).ravel()
 
 
+def outcomes_of_sum_and_number(
+    values: Sequence[float], counts: Sequence[int], keep: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return every sum and number that can be left, with their probabilities first."""
+    chance, total, number = np.ones(1), np.zeros(1), np.zeros(1)
+    for value, n, k in zip(values, counts, keep, strict=True):
+        left = np.arange(n + 1)
+        chance = np.multiply.outer(chance, stats.binom.pmf(left, n, k)).ravel()
+        total = np.add.outer(total, value * left).ravel()
+        number = np.add.outer(number, left).ravel()
+        likely = chance > _RARE
+        chance, total, number = chance[likely], total[likely], number[likely]
+    outcomes, which = np.unique(np.column_stack([total, number]), axis=0, return_inverse=True)
+    merged = np.bincount(which.ravel(), weights=chance).astype(np.float64)
+    return merged, outcomes[:, 0], outcomes[:, 1]
+
+
+def two_sums_distance(
+    total: float,
+    number: float,
+    kind: Literal["laplace", "gaussian"],
+    scale: float,
+    truth: float,
+    width: float,
+) -> float:
+    """Return the expected distance of the mean by two sums of values in [0, width].
+
+    By its definition: an integral over the noise of the second sum within one over that of the
+    first, both cut where answer or noise have kinks.
+    """
+    s, d, t, z = total / width, number - total / width, truth / width, scale / width
+    reach = z * (42.0 if kind == "laplace" else 9.5)
+    steps = np.linspace(-1, 1, 15) ** 3 * reach
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+
+    def rule(edges: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        edges = np.sort(np.clip(edges, -reach, reach), axis=-1)
+        half = np.diff(edges, axis=-1)[..., None] / 2
+        points = edges[..., :-1, None] + half * (nodes + 1)
+        shape = (*edges.shape[:-1], -1)
+        return points.reshape(shape), (half * weights).reshape(shape)
+
+    ends = [0.0, t, 1.0, 1.0 - d]
+    ends += [t * d / (1 - t)] if t < 1 else []
+    first, first_weights = rule(np.concatenate([steps, np.array(ends) - s]))
+    a = s + first
+    kinks = [1 - a, np.zeros_like(a), a * (1 - t) / t if t > 0 else np.zeros_like(a)]
+    fixed = np.tile(steps, (len(a), 1))
+    second, second_weights = rule(np.column_stack([fixed, *(kink - d for kink in kinks)]))
+    b = d + second
+    answers = np.clip(a[:, None] / np.maximum(a[:, None] + b, 1.0), 0.0, 1.0)
+    law = {"laplace": stats.laplace, "gaussian": stats.norm}[kind]
+    inner = (second_weights * law.pdf(second, scale=z) * np.abs(answers - t)).sum(axis=1)
+    return width * float((first_weights * law.pdf(first, scale=z)) @ inner)
+
+
 class MeanByEnumeration:
     """The noisy mean `(S + Z1) / max(N + Z2, 1)` over every sum S and number N that can be left.
 
@@ -110,17 +166,7 @@ class MeanByEnumeration:
     ) -> None:
         self.kind, self.total_scale, self.count_scale = kind, total_scale, count_scale
         self.truth, self.bounds = truth, bounds
-        chance, total, number = np.ones(1), np.zeros(1), np.zeros(1)
-        for value, n, k in zip(values, counts, keep, strict=True):
-            left = np.arange(n + 1)
-            chance = np.multiply.outer(chance, stats.binom.pmf(left, n, k)).ravel()
-            total = np.add.outer(total, value * left).ravel()
-            number = np.add.outer(number, left).ravel()
-            likely = chance > _RARE
-            chance, total, number = chance[likely], total[likely], number[likely]
-        outcomes, which = np.unique(np.column_stack([total, number]), axis=0, return_inverse=True)
-        self.chance = np.bincount(which.ravel(), weights=chance)
-        self.total, self.number = outcomes[:, 0], outcomes[:, 1]
+        self.chance, self.total, self.number = outcomes_of_sum_and_number(values, counts, keep)
 
     def expected(self) -> float:
         """Return the expected distance of the noisy mean to the truth.

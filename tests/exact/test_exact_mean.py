@@ -31,7 +31,13 @@ from omit.exact.noisy_quotient import NoisyQuotient
 from omit.laws.noise import Laplace, NoNoise, noise_named
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import MeanByEnumeration
-from tests.parts import base_guarantee, drawn_answers, inclusion, simulated_errors
+from tests.parts import (
+    base_guarantee,
+    drawn_answers,
+    inclusion,
+    noisy_quotient,
+    simulated_errors,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -216,7 +222,7 @@ def test_under_replace_only_the_sum_is_noisy() -> None:
     error = expected_error(column, NoisyMean(variant="published"), guarantee)
     assert error.value == pytest.approx(100 * (100 / 0.5) / 100 / 38, rel=1e-9)
     guarantee = Guarantee(0.5, 1e-6, "replace")
-    scale = NoisyMean("gaussian").quotient(guarantee, (0, 100)).total.scale
+    scale = noisy_quotient(NoisyMean("gaussian"), guarantee, (0, 100)).total.scale
     error = expected_error(column, NoisyMean("gaussian", "published"), guarantee)
     assert error.value == pytest.approx(100 * math.sqrt(2 / math.pi) * scale / 100 / 38, rel=1e-9)
 
@@ -224,7 +230,7 @@ def test_under_replace_only_the_sum_is_noisy() -> None:
 def test_a_rule_leaves_a_bias_and_less_noise() -> None:
     column = Column.from_counts([20, 50, 90], [400, 500, 100], bounds=(0, 100))
     guarantee, rule = Guarantee(1.0), RuleSuppression(keep=(0, 60))
-    noise = NoisyMean().quotient(guarantee, (0, 60))
+    noise = noisy_quotient(NoisyMean(), guarantee, (0, 60))
     assert noise.count is not None
     expected = MeanByEnumeration(
         (20, 50), (400, 500), (1, 1), "laplace", noise.total.scale, noise.count.scale, 42.0
@@ -244,7 +250,7 @@ def test_the_parts_of_the_error_are_bias_and_two_deviations_of_the_quotient() ->
     assert error.parts is not None
     base = sampling.calibrate(guarantee)
     assert isinstance(base, Guarantee)
-    noise = NoisyMean().quotient(base, (0, 100))
+    noise = noisy_quotient(NoisyMean(), base, (0, 100))
     assert noise.count is not None
     mean, number = column.mean, column.size / 2
     sampled = math.sqrt(0.25 * float((counts * (values - mean) ** 2).sum())) / number
@@ -336,7 +342,7 @@ def test_one_value_far_from_all_others_is_not_cut_off() -> None:
     truth, rate = float((values * counts).sum() / counts.sum()), 0.001
     base = PoissonSampling(rate).calibrate(Guarantee(200.0, 1e-9))
     assert isinstance(base, Guarantee)
-    noise = NoisyMean("gaussian").quotient(base, (0.0, 1e6))
+    noise = noisy_quotient(NoisyMean("gaussian"), base, (0.0, 1e6))
 
     def expected(outlier: float) -> float:
         keep = np.append(np.full(100, rate), outlier)
@@ -458,7 +464,7 @@ def test_small_columns_of_any_values_agree_with_enumeration_within_the_precision
         lower, upper = float(records.min()), float(records.max() + 10 ** rng.uniform(-2, 1))
         column = Column.from_values(records, bounds=(min(lower, 0.0), upper))
         kind: Symmetric = "laplace" if rng.random() < 0.5 else "gaussian"
-        mechanism = NoisyMean(kind, "clipped" if rng.random() < 0.5 else "published")
+        mechanism = NoisyMean(kind, "sum-and-count" if rng.random() < 0.5 else "published")
         delta = 10 ** rng.uniform(-9, -2) if kind == "gaussian" else 0.0
         target = Guarantee(float(10 ** rng.uniform(-2, 2.5)), float(delta))
         omission: Omission = [
@@ -471,7 +477,7 @@ def test_small_columns_of_any_values_agree_with_enumeration_within_the_precision
         error = expected_error(
             column, mechanism, target, omission, noise_reduction=False, details=False
         )
-        quotient = mechanism.quotient(base_guarantee(omission, target, False), column.bounds)
+        quotient = noisy_quotient(mechanism, base_guarantee(omission, target, False), column.bounds)
         assert quotient.count is not None
         expected = (
             100

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from omit import Column, Guarantee, InvalidInput, NoisyMean, Relation, WrongNeig
 from omit.laws.noise import Gaussian
 from omit.mechanisms.base import number_errors
 from omit.mechanisms.mean import PreparedMean
-from tests.parts import drawn_answers
+from tests.parts import drawn_answers, noisy_quotient
 
 ages = Column.from_counts([20, 40, 70], [5, 3, 2], bounds=(0, 100), name="age")
 
@@ -25,7 +27,7 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
 ) -> None:
     # One record more moves the sum by its own value, wherever the other bound is: the published
     # code's upper minus lower is too little.
-    noise = NoisyMean().quotient(Guarantee(0.5), bounds)
+    noise = noisy_quotient(NoisyMean(), Guarantee(0.5), bounds)
     assert noise.count is not None
     assert (noise.total.name, noise.count.name) == ("laplace", "laplace")
     assert noise.total.scale == pytest.approx(sensitivity / 0.25)
@@ -36,16 +38,16 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
 def test_under_replace_the_count_is_public_and_all_goes_to_the_sum(
     bounds: tuple[float, float], width: float
 ) -> None:
-    noise = NoisyMean().quotient(Guarantee(0.5, neighbours="replace"), bounds)
+    noise = noisy_quotient(NoisyMean(), Guarantee(0.5, neighbours="replace"), bounds)
     assert noise.count is None
     assert noise.total.scale == pytest.approx(width / 0.5)
-    gaussian = NoisyMean("gaussian").quotient(Guarantee(0.5, 1e-6, "replace"), bounds)
+    gaussian = noisy_quotient(NoisyMean("gaussian"), Guarantee(0.5, 1e-6, "replace"), bounds)
     assert gaussian.count is None
     assert Gaussian(gaussian.total.scale).precise_delta(0.5, width) == pytest.approx(1e-6, rel=1e-9)
 
 
 def test_gaussian_noise_gives_sum_and_count_half_of_epsilon_and_half_of_delta() -> None:
-    noise = NoisyMean("gaussian").quotient(Guarantee(1.0, 1e-6), (-20, 90))
+    noise = noisy_quotient(NoisyMean("gaussian"), Guarantee(1.0, 1e-6), (-20, 90))
     assert noise.count is not None
     assert (noise.total.name, noise.count.name) == ("gaussian", "gaussian")
     assert Gaussian(noise.total.scale).precise_delta(0.5, 90) == pytest.approx(5e-7, rel=1e-9)
@@ -68,7 +70,7 @@ def test_a_noisy_count_below_one_is_taken_for_one() -> None:
     answers = drawn_answers(
         published, ages, empty, ages.bounds, guarantee, np.random.default_rng(1)
     )
-    scale = NoisyMean().quotient(guarantee, ages.bounds).total.scale
+    scale = noisy_quotient(NoisyMean(), guarantee, ages.bounds).total.scale
     # The mean absolute Laplace noise is its scale, with a deviation of scale / sqrt(4000): 6 sigma.
     assert np.abs(answers).mean() == pytest.approx(scale, rel=6 / math.sqrt(4000))
 
@@ -129,3 +131,89 @@ def test_a_relation_of_unknown_sensitivity_is_refused() -> None:
     swaps = Relation("swap-two", meaning="two records have exchanged a value")
     with pytest.raises(WrongNeighbours, match="no noise for the relation swap-two"):
         NoisyMean().quotient(Guarantee(1.0, neighbours=swaps), (0, 1))
+
+
+def _losses_of_pairs(first: float, second: float) -> float:
+    """Return the largest loss of a pair of numbers with Laplace noise, shifts given in scales.
+
+    At every point of a grid that has all kinks of the densities on it and reaches beyond them.
+    """
+    points = np.array([-9.0, 0.0, first, 9.0]), np.array([-9.0, 0.0, second, 9.0])
+    x, y = np.meshgrid(*points)
+    loss = np.abs(x - first) + np.abs(y - second) - np.abs(x) - np.abs(y)
+    return float(np.abs(loss).max())
+
+
+def _neighbours_by_adding(values: list[float]) -> Iterator[tuple[list[float], list[float]]]:
+    """Yield every database of up to three records, and it with one record more."""
+    for size in range(4):
+        for records in itertools.combinations_with_replacement(values, size):
+            for one_more in values:
+                yield list(records), [*records, one_more]
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 4.0), (-3.0, 1.0), (7.0, 9.0)], ids=str)
+def test_the_loss_of_two_sums_and_of_sum_and_count_is_epsilon_and_never_more(
+    bounds: tuple[float, float],
+) -> None:
+    lower, upper = bounds
+    values, epsilon = np.linspace(lower, upper, 5).tolist(), 0.7
+    both = NoisyMean(variant="two-sums").quotient(Guarantee(epsilon), bounds).total.scale
+    halves = noisy_quotient(NoisyMean(variant="sum-and-count"), Guarantee(epsilon), bounds)
+    assert halves.count is not None
+    by_sums, by_count = [], []
+    for records, more in _neighbours_by_adding(values):
+        above = sum(more) - sum(records) - lower, upper - sum(more) + sum(records)
+        by_sums.append(_losses_of_pairs(above[0] / both, above[1] / both))
+        total = (sum(more) - sum(records)) / halves.total.scale
+        by_count.append(_losses_of_pairs(total, 1 / halves.count.scale))
+    # With two sums every record has the whole loss; with sum and count only the largest.
+    assert min(by_sums) == pytest.approx(epsilon, abs=1e-9)
+    assert max(by_sums) == pytest.approx(epsilon, abs=1e-9)
+    assert max(by_count) == pytest.approx(epsilon, abs=1e-9)
+    assert min(by_count) < 0.99 * epsilon
+
+
+def test_the_delta_of_gaussian_sums_is_that_of_the_promise_and_never_more() -> None:
+    values, guarantee = np.linspace(-3.0, 1.0, 9).tolist(), Guarantee(0.7, 1e-5)
+    two = NoisyMean("gaussian", "two-sums").quotient(guarantee, (-3.0, 1.0)).total
+    one = noisy_quotient(
+        NoisyMean("gaussian", "two-sums"), Guarantee(0.7, 1e-5, "replace"), (-3.0, 1.0)
+    )
+    assert isinstance(two, Gaussian)
+    assert isinstance(one.total, Gaussian)
+    # Gaussian noise is the same in all directions: delta is that of the length of the shift.
+    shifts = [math.hypot(v + 3.0, 1.0 - v) for v in values]
+    deltas = [two.precise_delta(0.7, shift) for shift in shifts]
+    assert max(deltas) == pytest.approx(1e-5, rel=1e-9)
+    assert max(deltas) <= 1e-5
+    replaced = [one.total.precise_delta(0.7, v - w) for v in values for w in values if v > w]
+    assert max(replaced) == pytest.approx(1e-5, rel=1e-9)
+    assert max(replaced) <= 1e-5
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("variant", ["two-sums", "sum-and-count", "published"])
+@pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-3)])
+def test_no_answer_tells_neighbouring_databases_apart_by_more_than_the_promise(
+    noise: str, variant: str, relation: str, delta: float
+) -> None:
+    guarantee, values = Guarantee(0.9, delta, relation), [0.0, 1.0, 2.5, 4.0]
+    quotient = NoisyMean(noise, variant).quotient(guarantee, (0.0, 4.0))  # type: ignore[arg-type]
+    levels = np.linspace(0, 4, 33)[:-1] - quotient.origin
+
+    def above(records: list[float]) -> np.ndarray:
+        total = sum(records) - quotient.origin * len(records)
+        return np.array([float(quotient.above(total, len(records), x)) for x in levels])
+
+    largest = -math.inf
+    for records, more in _neighbours_by_adding(values):
+        if relation == "replace" and records:
+            records = [*records[:-1], more[-1]]
+            more = more[:-1]
+        elif relation == "replace":
+            continue
+        one, other = above(records), above(more)
+        for p, q in ((one, other), (other, one), (1 - one, 1 - other), (1 - other, 1 - one)):
+            largest = max(largest, float((p - math.exp(0.9) * q).max()))
+    assert largest <= delta + 1e-12

@@ -26,10 +26,10 @@ from omit.laws.inversion import root_of
 
 # The least relative precision that still counts as exact.
 _COARSEST = 1e-6
-# How many outcomes are listed at once, and at most, by the time that one takes.
+# How many outcomes are listed at once, and at most, by formulas or by rules, which take longer.
 _FEW = 3_000
-_MOST = {"none": 1_000_000, "laplace": 1_000_000, "gaussian": 150_000}
-_MOST_QUICKLY = {"none": 20_000, "laplace": 20_000, "gaussian": 3_000}
+_MOST = {"formulas": 1_000_000, "rules": 150_000}
+_MOST_QUICKLY = {"formulas": 20_000, "rules": 3_000}
 # How many terms an inversion may then have at most, for the same reason.
 _MOST_TERMS_QUICKLY = 2_000_000
 # To how many outcomes a law is merged before quantiles are read off it.
@@ -130,7 +130,7 @@ def _expected(
         if 10 * tolerance > _COARSEST / 10:
             break
         tolerance *= 10
-    most = (_MOST_QUICKLY if quick else _MOST)[setting.quotient.total.name]
+    most = (_MOST_QUICKLY if quick else _MOST)["rules" if setting.quotient.by_rules else "formulas"]
     try:
         return _by_law(setting, most, _COARSEST)
     except TooManyOutcomes as too_many:

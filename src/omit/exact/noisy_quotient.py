@@ -124,6 +124,11 @@ class NoisyQuotient(Quotient):
         return self.total
 
     @property
+    def by_rules(self) -> bool:
+        """Whether noise is Gaussian."""
+        return self._is_gaussian
+
+    @property
     def count_scale(self) -> float | None:
         """The scale of the noise of the count."""
         return None if self.count is None else self.count.scale
@@ -223,7 +228,7 @@ def _excess(
     for i in range(len(sums)):
         s, n = sums[i], sizes[i]
         if gaussian:
-            below_one = _normal_cdf((1.0 - n) / c)
+            below_one = normal_cdf((1.0 - n) / c)
         elif n >= 1.0:
             below_one = 0.5 * math.exp((1.0 - n) / c)
         else:
@@ -259,11 +264,11 @@ def _known_count_excess(
 @compiled
 def _clipped_hinge(s: float, x: float, limit: float, b: float, gaussian: bool) -> float:
     """Return `A(s - x) - A(s - limit)`, without cancellation."""
-    return _clipped_by(s - x, s - limit, limit - x, b, gaussian)
+    return clipped_by(s - x, s - limit, limit - x, b, gaussian)
 
 
 @compiled
-def _clipped_by(over: float, over_limit: float, between: float, b: float, gaussian: bool) -> float:
+def clipped_by(over: float, over_limit: float, between: float, b: float, gaussian: bool) -> float:
     """Return `A(over) - A(over_limit)`, which are `between` apart, without cancellation."""
     straight = min(max(over, 0.0), between)
     if over_limit == -math.inf:
@@ -282,8 +287,8 @@ def _clipped_by(over: float, over_limit: float, between: float, b: float, gaussi
         return straight - 0.5 * b * math.exp(-first) * math.expm1(-apart)
     # The integral of the normal tail between the two, by four nodes of Gauss and Legendre.
     middle, half = first + 0.5 * apart, 0.5 * apart
-    inner = _normal_cdf(-middle - _INNER * half) + _normal_cdf(-middle + _INNER * half)
-    outer = _normal_cdf(-middle - _OUTER * half) + _normal_cdf(-middle + _OUTER * half)
+    inner = normal_cdf(-middle - _INNER * half) + normal_cdf(-middle + _INNER * half)
+    outer = normal_cdf(-middle - _OUTER * half) + normal_cdf(-middle + _OUTER * half)
     return straight + b * half * (_INNER_WEIGHT * inner + (1.0 - _INNER_WEIGHT) * outer)
 
 
@@ -293,12 +298,13 @@ def _rounding_of_hinge(u: float, b: float, gaussian: bool) -> float:
     z = abs(u) / b
     if gaussian:
         density = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
-        return b * (density - z * _normal_cdf(-z))
+        return b * (density - z * normal_cdf(-z))
     return 0.5 * b * math.exp(-z)
 
 
 @compiled
-def _normal_cdf(z: float) -> float:
+def normal_cdf(z: float) -> float:
+    """Return the probability of at most z standard deviations."""
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
@@ -353,7 +359,7 @@ def _integral_by_rules(
                 else:
                     density = 0.5 * math.exp(-abs(v) / c) / c
                 lost = over_limit - limit * v if limit < math.inf else -math.inf
-                hinge = _clipped_by(excess - x * v, lost, (limit - x) * (n + v), b, gaussian)
+                hinge = clipped_by(excess - x * v, lost, (limit - x) * (n + v), b, gaussian)
                 total += half * weights[i] * density * hinge / (n + v)
             if right <= left:
                 break
@@ -444,7 +450,7 @@ def _gaussian_above(
     s: float, n: float, x: float, b: float, c: float, nodes: FloatArray, weights: FloatArray
 ) -> float:
     """Return `P(T > x)`: a normal probability, and what clamping the count changes of it."""
-    chance = _normal_cdf((s - x * n) / math.hypot(b, x * c))
+    chance = normal_cdf((s - x * n) / math.hypot(b, x * c))
     left, last = n - 9.0 * c, min(1.0, n + 9.0 * c)
     width = 3.0 * min(c, b / abs(x)) if x != 0.0 else 3.0 * c
     while left < last:
@@ -453,7 +459,7 @@ def _gaussian_above(
         for j in range(len(nodes)):
             y = left + half * (nodes[j] + 1.0)
             density = math.exp(-0.5 * ((y - n) / c) ** 2) / (c * math.sqrt(2 * math.pi))
-            change = _normal_cdf((s - x) / b) - _normal_cdf((s - x * y) / b)
+            change = normal_cdf((s - x) / b) - normal_cdf((s - x * y) / b)
             chance += half * weights[j] * density * change
         if right <= left:
             break

@@ -61,6 +61,14 @@ class Quotient(ABC):
 
     @property
     @abstractmethod
+    def by_rules(self) -> bool:
+        """Whether noise is integrated out by rules, which takes several times as long as formulas.
+
+        That is for most of the sums and numbers; some always need rules.
+        """
+
+    @property
+    @abstractmethod
     def count_scale(self) -> float | None:
         """The scale of the noise of the count; None where the count is public."""
 

@@ -1,4 +1,4 @@
-"""The mean: a noisy sum over a count that is noisy or public."""
+"""The mean: a noisy sum over a count that is noisy or public, or two noisy sums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from omit.errors import InvalidInput, NotExact
 from omit.exact.error import ExpectedError, Parts
 from omit.exact.noisy_quotient import NoisyQuotient
 from omit.exact.order import SampledMoments, sampled_mean
-from omit.exact.quotient import SMALLEST_COUNT
+from omit.exact.quotient import SMALLEST_COUNT, Quotient
+from omit.exact.two_sums import TwoSums
 from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
 from omit.laws.design import Design, FixedSize
 from omit.laws.noise import LogConcaveNoise, noise_named
@@ -37,6 +38,8 @@ from omit.mechanisms.moments import NearZero, PreparedAdditive, by_size
 # How many times farther from 0 than they are wide the bounds may be where the count is noisy: sums
 # of the values then still have digits to tell answers within the bounds apart.
 _FARTHEST = 1e6
+# What is said of a variant after the noise.
+_VARIANTS = {"sum-and-count": "", "two-sums": ", two sums", "published": ", as published"}
 # A quotient by a noisy count of less than this part of the true one is far off, and its error is
 # estimated well by this many of them.
 _SMALL_PART = 0.1
@@ -47,21 +50,30 @@ _MOST_VALUES = 200_000
 
 @dataclass(frozen=True)
 class NoisyMean(Mechanism):
-    """Noisy sum divided by noisy count, the count clamped at 1 and the answer at the bounds.
+    """A noisy sum divided by a noisy or public count, or the quotient of two noisy sums.
 
-    Under add-remove, half of epsilon and of delta goes to the sum, whose sensitivity is the
-    largest absolute value within the bounds, and half to the count, whose sensitivity is 1. Under
-    replace the count is public, and all goes to the sum of what the values exceed the lower bound
-    by, whose sensitivity is the width of the bounds.
+    Under replace the number of records is public, and all goes to the noise of the sum of what the
+    values exceed the lower bound by, whose sensitivity is the width of the bounds. Under add-remove
+    there are two ways:
+
+    - *Sum and count.* Half of epsilon and of delta goes to the sum, whose sensitivity is the
+      largest absolute value within the bounds, and half to the count, whose sensitivity is 1.
+    - *Two sums.* What the values exceed the lower bound by, and what they fall short of the upper
+      bound by. A record adds a pair of numbers to them that add up to the width of the bounds, so
+      noise for the whole of epsilon and delta on each of them is enough. Their sum is the width
+      times the number of records.
+
+    The noisy number of records is clamped at 1.
 
     Parameters
     ----------
     noise : {"laplace", "gaussian"}
         Gaussian noise needs delta > 0.
-    variant : {"clipped", "published"}
-        Whether answers are clipped to the bounds, which is post-processing and costs no privacy, or
-        left as they are. As published they may be far outside where the noisy count falls below 1,
-        and their expected error is then mostly that of this rare event.
+    variant : {"sum-and-count", "two-sums", "published"}
+        What has noise under add-remove, and whether answers are clipped to the bounds, which is
+        post-processing and costs no privacy: with sum and count or two sums they are. As published
+        they are quotients of sum and count and left as they are. They may then be far outside where
+        the noisy count falls below 1, and their expected error is mostly that of this rare event.
     metric : {"relative", "squared"}
         The expected distance in per cent of the truth, or the mean squared error, which has a
         closed form for the published variant under replace.
@@ -71,10 +83,16 @@ class NoisyMean(Mechanism):
     >>> from omit import Guarantee
     >>> NoisyMean().quotient(Guarantee(1.0), (0, 125)).total
     Laplace(scale=250.0)
+    >>> NoisyMean(variant="two-sums").quotient(Guarantee(1.0), (0, 125)).total
+    Laplace(scale=125.0)
+
+    References
+    ----------
+    The proof for two sums is in the documentation, "How exact is it?".
     """
 
     noise: Literal["laplace", "gaussian"] = "laplace"
-    variant: Literal["clipped", "published"] = "clipped"
+    variant: Literal["sum-and-count", "two-sums", "published"] = "sum-and-count"
     metric: Literal["relative", "squared"] = "relative"
 
     statistic: ClassVar[str] = "mean"
@@ -82,13 +100,13 @@ class NoisyMean(Mechanism):
     def __post_init__(self) -> None:
         if self.noise not in ("laplace", "gaussian"):
             raise InvalidInput(f"Expected noise={self.noise!r} to be 'laplace' or 'gaussian'.")
-        if self.variant not in ("clipped", "published"):
-            raise InvalidInput(f"Expected variant={self.variant!r} to be 'clipped' or 'published'.")
+        if self.variant not in _VARIANTS:
+            known = ", ".join(map(repr, _VARIANTS))
+            raise InvalidInput(f"Expected variant={self.variant!r} to be one of: {known}.")
         require_metric(self.metric)
 
     def __str__(self) -> str:
-        published = ", as published" if self.variant == "published" else ""
-        return f"noisy mean, {self.noise.capitalize()} noise{published}"
+        return f"noisy mean, {self.noise.capitalize()} noise{_VARIANTS[self.variant]}"
 
     @property
     def metric_name(self) -> str:
@@ -110,21 +128,29 @@ class NoisyMean(Mechanism):
         """Whether the error may be least for any sample size: of the mean as published."""
         return self.variant == "published"
 
-    def quotient(self, guarantee: Guarantee, bounds: Bounds | None) -> NoisyQuotient:
+    def quotient(self, guarantee: Guarantee, bounds: Bounds | None) -> Quotient:
         """Return the noise that gives the guarantee to values within the bounds."""
         self.require_relation(guarantee)
         if bounds is None:
             raise InvalidInput("The mean needs a column of numbers with declared bounds.")
         lower, upper = bounds
-        clipped = bounds if self.variant == "clipped" else None
+        clipped = None if self.variant == "published" else bounds
         if guarantee.neighbours == REPLACE:
             return NoisyQuotient(self._noise(guarantee, upper - lower), None, clipped, lower)
+        if self.variant == "two-sums":
+            # A record adds a pair of numbers whose L1 norm is the width, and the L2 norm no more.
+            return TwoSums(self._noise(guarantee, upper - lower), bounds)
+        return self._sum_and_count(guarantee, bounds, clipped)
+
+    def _sum_and_count(
+        self, guarantee: Guarantee, bounds: Bounds, clipped: Bounds | None
+    ) -> NoisyQuotient:
+        lower, upper = bounds
         largest = max(abs(lower), abs(upper))
         if largest > _FARTHEST * (upper - lower) > 0:
             raise InvalidInput(
                 f"The bounds [{lower:.17g}, {upper:.17g}] are too far from 0 for a noisy sum and a "
-                "noisy count; subtract the lower bound from the values first, or use the relation "
-                "replace."
+                "noisy count; use two sums, or the relation replace."
             )
         half = Guarantee(guarantee.epsilon / 2, guarantee.delta / 2, guarantee.neighbours)
         return NoisyQuotient(self._noise(half, largest), self._noise(half, 1.0), clipped)
@@ -175,7 +201,7 @@ class PreparedMean(Prepared):
     column: Column
     bounds: Bounds | None
     truth: float
-    quotient: NoisyQuotient
+    quotient: Quotient
 
     def answers(self, counts: Counts, rng: np.random.Generator) -> FloatArray:
         """Return one noisy mean for each row of counts."""
@@ -249,11 +275,11 @@ class PreparedMean(Prepared):
 
         Nothing if this many runs show enough of them.
         """
-        count = self.quotient.count
-        if self.mechanism.variant == "clipped" or count is None:
+        quotient = self.quotient
+        if not isinstance(quotient, NoisyQuotient) or quotient.bounds or quotient.count is None:
             return 0.0
         sums, sizes = self._sums_and_sizes(kept)
-        chance = count.cdf((_SMALL_PART - 1) * sizes)
+        chance = quotient.count.cdf((_SMALL_PART - 1) * sizes)
         if runs * float(chance.mean()) >= _SEEN:
             return 0.0
         errors = number_errors(self.mechanism.metric, sums, self.truth)
@@ -293,7 +319,7 @@ class BareMean(Prepared):
         origin = self.bounds[0]
         sums = counts @ (as_array(self.column.values) - origin)
         means = as_array(sums / np.maximum(counts.sum(axis=1), SMALLEST_COUNT) + origin)
-        return np.clip(means, *self.bounds) if self.mechanism.variant == "clipped" else means
+        return means if self.mechanism.variant == "published" else np.clip(means, *self.bounds)
 
     def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
         """Return the error of each row, in which nothing is random."""

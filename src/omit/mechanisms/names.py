@@ -23,8 +23,14 @@ Makers: TypeAlias = "Mapping[str, Callable[[], Mechanism]]"
 METRICS = {"mse": "squared", "relative": "relative"}
 CLUSTERINGS = ("kmeans", "kmedian")
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
-# For comparing with papers, and never among "all": not clipped to the bounds, or not private.
-_AS_PUBLISHED = ("laplace-published", "gaussian-published", "smooth-laplace-unpadded")
+# Never among "all": for comparing with papers, not clipped to the bounds, or not private.
+_NOT_AMONG_ALL = (
+    "laplace-two-sums",
+    "gaussian-two-sums",
+    "laplace-published",
+    "gaussian-published",
+    "smooth-laplace-unpadded",
+)
 
 # For columns with a step only, and so by name only.
 _ON_A_LATTICE = ("permute-and-flip", "exponential-on-lattice")
@@ -71,7 +77,7 @@ def known_mechanisms(
     Examples
     --------
     >>> list(known_mechanisms("mean"))
-    ['laplace', 'gaussian', 'laplace-published', 'gaussian-published']
+    ['laplace', 'gaussian', 'laplace-two-sums', 'gaussian-two-sums', ...]
     """
     if metric is not None and metric not in METRICS:
         raise InvalidInput(f"Expected metric={metric!r} to be mse or relative.")
@@ -112,7 +118,7 @@ def chosen_mechanisms(
         return [
             make()
             for kind, make in known.items()
-            if kind not in (*_AS_PUBLISHED, *_ON_A_LATTICE)
+            if kind not in (*_NOT_AMONG_ALL, *_ON_A_LATTICE)
             and (delta > 0 or kind not in NEEDS_DELTA)
         ]
     if name not in known:
@@ -197,6 +203,8 @@ def _means(metric: str | None, neighbours: str) -> Makers:
     return {
         "laplace": lambda: NoisyMean("laplace"),
         "gaussian": lambda: NoisyMean("gaussian"),
+        "laplace-two-sums": lambda: NoisyMean("laplace", "two-sums"),
+        "gaussian-two-sums": lambda: NoisyMean("gaussian", "two-sums"),
         "laplace-published": lambda: NoisyMean("laplace", "published"),
         "gaussian-published": lambda: NoisyMean("gaussian", "published"),
     }
