@@ -145,7 +145,8 @@ Mechanism = Annotated[
     _option(
         "laplace, gaussian, for the mode also exponential and gumbel, or all; for quantiles "
         "smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, exponential, "
-        "propose-test-release, smooth-laplace-unpadded (NOT private) or all."
+        "propose-test-release, smooth-laplace-unpadded (NOT private) or all, and on columns with a "
+        "step permute-and-flip or exponential-on-lattice."
     ),
 ]
 Metric = Annotated[

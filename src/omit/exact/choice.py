@@ -44,7 +44,7 @@ Groups: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]
 _NEGLIGIBLE = 1e-25
 _LEAST_LOGARITHM = 700.0
 _LAST, _NODES = 48.0, 36
-# From this total on t is at most 0.1, and 20 terms of a power series have all digits.
+# From this total on t is at most 0.1, and up to 20 terms of a power series have all digits.
 _MANY, _TERMS = 480.0, 20
 # Without noise, ranks count as equal up to the rounding of a share times a number.
 _ROUNDING = 1e-9
@@ -246,21 +246,22 @@ def _expanded(
     `Σ_j ln(1 - t p_j) = -Σ_k t^k Σ_j p_j^k / k`, and `1/(1 - t p) = Σ_k (t p)^k`.
     """
     power = expected.copy()
-    sums = np.empty(_TERMS)
-    for k in range(_TERMS):
+    terms = min(_TERMS, 2 + int(18 / -math.log10(2 * half)))
+    sums = np.empty(terms)
+    for k in range(terms):
         sums[k] = power.sum() / (k + 1)
         power *= accepted
-    coefficients = np.zeros(_TERMS)
+    coefficients = np.zeros(terms)
     for node in range(len(nodes)):
         t = half * (nodes[node] + 1)
         log_all = 0.0
-        for k in range(_TERMS - 1, -1, -1):
+        for k in range(terms - 1, -1, -1):
             log_all = (log_all - sums[k]) * t
         density = weights[node] * math.exp(log_all)
-        for k in range(_TERMS):
+        for k in range(terms):
             coefficients[k] += density
             density *= t
-    for k in range(_TERMS - 1, -1, -1):
+    for k in range(terms - 1, -1, -1):
         chances *= accepted
         chances += coefficients[k]
 
