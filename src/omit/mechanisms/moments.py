@@ -156,9 +156,12 @@ class PreparedMoments(Prepared):
         """Return the error without omission, or on samples where all have the same noise."""
         if design.keeps_all:
             row = self.column.counts[None, :]
+            if self.mechanism.metric != "squared":
+                return self._rounded(float(self.integrated_errors(row)[0]))
             mean, variance = self.moments(row)
-            parts = Parts(0.0, float(variance[0]), float(mean[0] - self.near.truth))
-            return self._rounded(float(self.integrated_errors(row)[0]), parts)
+            above = mean - self.near.truth
+            parts = Parts(0.0, float(variance[0]), float(above[0]))
+            return self._rounded(float((above**2 + variance)[0]), parts)
         sampled = self.sampled_moments(design)
         if sampled is None or not isinstance(design, FixedSize):
             raise NotExact(
