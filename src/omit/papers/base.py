@@ -135,7 +135,7 @@ class Computed:
     def __init__(self, settings: Settings, cells: Sequence[Cell], results: Results) -> None:
         self.settings = settings
         self.results = results
-        self._cells = [cell for cell in cells if cell in results]
+        self.cells = cells
         self._known: dict[Any, Any] = {}
 
     def frame(self, *computations: Computation) -> pd.DataFrame:
@@ -145,8 +145,8 @@ class Computed:
         return pd.DataFrame(
             [
                 {**cell.parameters, **row}
-                for cell in self._cells
-                if cell.computation in computations
+                for cell in self.cells
+                if cell.computation in computations and cell in self.results
                 for row in self.results.rows(cell)
             ]
         )
@@ -196,19 +196,29 @@ class Claim:
 
 
 def claim(
-    where: str, sentence: str, *exhibits: str, of: Callable[[Computed], Any] | None = None
+    where: str,
+    exhibits: str | tuple[str, ...],
+    sentence: str,
+    *,
+    of: Callable[[Computed], Any] | None = None,
 ) -> Callable[[Judge], Claim]:
     """Return a decorator that makes a claim of its judge; `of` are the claim's `numbers`.
 
     Examples
     --------
-    >>> @claim("Section 1", "Two and two are 4.", "table-1")
+    >>> @claim("Section 1", "table-1", "Two and two are 4.")
     ... def sums(computed):
     ...     return Finding(agreement(2 + 2 == 4), f"They are {2 + 2}.")
     >>> sums.judge(None)
     Finding(standing='holds', evidence='They are 4.')
     """
-    return lambda judge: Claim(where, sentence, exhibits, judge, of)
+    names = (exhibits,) if isinstance(exhibits, str) else exhibits
+    return lambda judge: Claim(where, sentence, names, judge, of)
+
+
+def claims_in(names: Mapping[str, object]) -> tuple[Claim, ...]:
+    """Return the claims among the names of a module, in the order in which they are defined."""
+    return tuple(value for value in names.values() if isinstance(value, Claim))
 
 
 def under_every_reading(readings: Mapping[str, Judge]) -> Judge:

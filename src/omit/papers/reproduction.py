@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from omit.study.cell import Cell
     from omit.study.run import Report
 
 
@@ -71,27 +72,33 @@ class Reproduction(Result):
 
     Attributes
     ----------
-    paper, settings
-        What was reproduced, and how.
+    paper, computed
+        What was reproduced, and the results of its cells.
     exhibits, verdicts
         Its figures and tables, and its claims.
-    cells : int
-        How many cells the exhibits have.
-    seconds : float
-        The work in them, summed over cores and over all runs of the study.
+    took : str
+        How long the last run took, and where.
     """
 
     command: ClassVar[str] = "reproduce"
     caution: ClassVar[str | None] = None
 
     paper: Paper
-    settings: Settings
+    computed: Computed = field(repr=False)
     exhibits: tuple[Reproduced, ...]
     verdicts: tuple[Verdict, ...]
-    cells: int
-    seconds: float
-    remarks: tuple[str, ...]
-    computed: Computed = field(repr=False)
+    took: str
+
+    @property
+    def cells(self) -> int:
+        """How many cells the exhibits have."""
+        return len(self.computed.cells)
+
+    @property
+    def seconds(self) -> float:
+        """The work in the cells, summed over cores and over all runs of the study."""
+        known = [cell for cell in self.computed.cells if cell in self.computed.results]
+        return math.fsum(self.computed.results.seconds(cell) for cell in known)
 
     @property
     def title(self) -> str:
@@ -115,14 +122,20 @@ class Reproduction(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """How it was computed, and what could not be."""
-        problems = (
-            f"{each.exhibit.title.partition(':')[0]}: {each.problem}"
-            for each in self.exhibits
-            if each.problem is not None
-        )
         # A paper's own data are public; other data may not be.
-        caution = () if self.settings.data is None else (CURATOR,)
-        return (*caution, *self.remarks, *problems)
+        notes = [] if self.computed.settings.data is None else [CURATOR]
+        if self.paper.notes is not None:
+            notes += self.paper.notes(self.computed)
+        if self.cells:
+            work = show_duration(self.seconds)
+            notes.append(
+                f"{self.cells:,} cells, {work} of work summed over cores and runs; this run took "
+                f"{self.took}."
+            )
+        for each in self.exhibits:
+            if each.problem is not None:
+                notes.append(f"{each.exhibit.title.partition(':')[0]}: {each.problem}")
+        return tuple(notes)
 
     def tables(self) -> Sequence[Table]:
         """Return the claims with their verdicts, and the exhibits."""
@@ -301,7 +314,7 @@ def reproduce(
     where: str = "cores",
     progress: Report | None = None,
 ) -> Reproduction:
-    """Reproduce a paper, or some of its figures and tables.
+    """Reproduce a paper, or the figures and tables with these numbers.
 
     A cell that cannot be computed costs only the exhibits that need it, which say so.
 
@@ -314,12 +327,9 @@ def reproduce(
     runs, exact, epsilons, data
         As in `Settings`.
     store : path, optional
-        The folder of the study's results; a later call goes on from there. A temporary one by
-        default.
-    where : str
-        Where cells are computed, as in `omit.study.run_study`.
-    progress : callable, optional
-        Is told of the study's progress.
+        The folder of the study's results, from which a later call resumes; temporary by default.
+    where, progress
+        As in `omit.study.run_study`.
 
     Raises
     ------
@@ -332,39 +342,38 @@ def reproduce(
     >>> found.verdicts[0].finding.standing
     'holds'
     """
-    from omit.study.run import run_study
-
     known = name if isinstance(name, Paper) else paper(name)
     settings = _settings(known, runs, exact, epsilons, data)
-    if settings.data is not None:
-        assert known.on is not None
-        known = known.on(settings.data)
+    if data is not None and known.on is not None:
+        known = known.on(data)
     exhibits = known.chosen(figures, tables)
     _require_data(known, exhibits)
-    cells = known.cells(exhibits, settings)
     start = time.perf_counter()
+    computed = _computed(known.cells(exhibits, settings), settings, store, where, progress)
+    took = f"{show_duration(time.perf_counter() - start)} ({_WHERE.get(where, where)})"
+    failed = {failure.cell.identity: str(failure) for failure in computed.results.failures}
+    every = [_reproduced(exhibit, computed, failed) for exhibit in exhibits]
+    shown = tuple(one for one in every if one.numbers is not None or one.problem is not None)
+    return Reproduction(known, computed, shown, _verdicts(known, shown, computed), took)
+
+
+_WHERE = {"cores": "all cores"}
+
+
+def _computed(
+    cells: Sequence[Cell],
+    settings: Settings,
+    store: Path | str | None,
+    where: str,
+    progress: Report | None,
+) -> Computed:
+    """Run the study of the cells, in a temporary folder if there is no other."""
+    from omit.study.run import run_study
+
     with ExitStack() as stack:
-        place = store or stack.enter_context(tempfile.TemporaryDirectory())
-        results = run_study(cells, place, where, progress=progress, failures="return")
-    wall = time.perf_counter() - start
-    computed = Computed(settings, cells, results)
-    failed = {failure.cell.identity: str(failure) for failure in results.failures}
-    shown = tuple(
-        each
-        for each in (_reproduced(exhibit, computed, failed) for exhibit in exhibits)
-        if each.numbers is not None or each.problem is not None
-    )
-    work = math.fsum(results.seconds(cell) for cell in cells if cell in results)
-    remarks = () if known.notes is None else tuple(known.notes(computed))
-    if cells:
-        remarks += (
-            f"{len(cells):,} cells, {show_duration(work)} of work summed over cores and runs; this "
-            f"run took {show_duration(wall)} ({'all cores' if where == 'cores' else where}).",
-        )
-    return Reproduction(
-        known, settings, shown, _verdicts(known, shown, computed), len(cells), work, remarks,
-        computed,
-    )  # fmt: skip
+        folder = store or stack.enter_context(tempfile.TemporaryDirectory())
+        results = run_study(cells, folder, where, progress=progress, failures="return")
+    return Computed(settings, cells, results)
 
 
 def _settings(

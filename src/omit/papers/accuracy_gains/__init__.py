@@ -9,27 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from omit._numeric import FloatArray
 from omit.accuracy.grids import ErrorGrid
 from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
+from omit.papers import base
 from omit.papers.accuracy_gains import cells
 from omit.papers.accuracy_gains.cells import BIMODAL, LINE_EPSILONS, LOGNORMAL, POPULATION, Line
 from omit.papers.accuracy_gains.figures import EXHIBITS, exhibits_on
-from omit.papers.base import (
-    Claim,
-    Computed,
-    Finding,
-    Judge,
-    OwnData,
-    Paper,
-    Standing,
-    agreement,
-    claim,
-    under_every_reading,
-)
+from omit.papers.base import Claim, Computed, Finding, OwnData, Paper, agreement, claim, claims_in
+
+_of_figure_2 = partial(claim, "Section 2.4", "figure-02")
+_of_figure_7 = partial(claim, "Section 4.3", "figure-07")
+_of_figure_8 = partial(claim, "Section 4.3", ("figure-08", "figure-08-map"))
+_of_table_1 = partial(claim, "Table 1", "table-01")
 
 
 def _errors_of(line: Line, *epsilons: float) -> Callable[[Computed], ErrorGrid | None]:
@@ -43,7 +39,7 @@ def _errors_of(line: Line, *epsilons: float) -> Callable[[Computed], ErrorGrid |
 
 
 @claim(
-    "Section 2.4", "Private means concentrate around the true mean as epsilon grows.", "figure-01"
+    "Section 2.4", "figure-01", "Private means concentrate around the true mean as epsilon grows."
 )
 def _private_means(computed: Computed) -> Finding:
     deviations = [float(values.std()) for values in cells.answers_of(computed, "mean").values()]
@@ -54,11 +50,9 @@ def _private_means(computed: Computed) -> Finding:
     )
 
 
-@claim(
-    "Section 2.4",
+@_of_figure_2(
     "By global sensitivity the median is useless at epsilon = .1: it ranges from about -50 to "
-    "100 for data in [0, 1].",
-    "figure-02",
+    "100 for data in [0, 1]."
 )
 def _global_medians(computed: Computed) -> Finding:
     answers = cells.answers_of(computed, "global")[0.1]
@@ -68,10 +62,8 @@ def _global_medians(computed: Computed) -> Finding:
     )
 
 
-@claim(
-    "Section 2.4",
-    "By smooth sensitivity almost all answers at epsilon = .1 are within the data's support.",
-    "figure-02",
+@_of_figure_2(
+    "By smooth sensitivity almost all answers at epsilon = .1 are within the data's support."
 )
 def _smooth_medians(computed: Computed) -> Finding:
     answers = cells.answers_of(computed, "smooth")[0.1]
@@ -79,7 +71,7 @@ def _smooth_medians(computed: Computed) -> Finding:
     return Finding(agreement(inside > 0.9), f"{100 * inside:.1f} % are within [0, 1].")
 
 
-@claim("Section 3", "A 1 % sample may use epsilon_n = 5.15 to reach epsilon = 1.", "figure-03")
+@claim("Section 3", "figure-03", "A 1 % sample may use epsilon_n = 5.15 to reach epsilon = 1.")
 def _amplification(computed: Computed) -> Finding:
     epsilon = float(sampling_base_epsilon(1.0, 0.01))
     return Finding(agreement(round(epsilon, 2) == 5.15), f"{epsilon:.11f}.")
@@ -87,9 +79,9 @@ def _amplification(computed: Computed) -> Finding:
 
 @claim(
     "Section 4.1",
+    "figure-04",
     "A sampling variance of 60 % needs a rate below 16.77 % at epsilon = 3 and below 61.4 % at "
     "epsilon = .1.",
-    "figure-04",
 )
 def _saving(computed: Computed) -> Finding:
     large, small = (100 * cells.rate_of_saving(0.6, epsilon) for epsilon in (3.0, 0.1))
@@ -101,9 +93,9 @@ def _saving(computed: Computed) -> Finding:
 
 @claim(
     "Section 4.2, Figure 5",
+    "figure-05",
     "The noise of a sample's mean is smaller than that of the population's for epsilon below a "
     "curve.",
-    "figure-05",
 )
 def _artefact(computed: Computed) -> Finding:
     rates = (1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9)
@@ -121,9 +113,9 @@ def _artefact(computed: Computed) -> Finding:
 
 @claim(
     "Section 4.3",
+    "figure-06",
     "The sensitivity of samples is larger than the population's, the more the smaller the "
     "sample and the larger epsilon: medians 1.28, 3.72, 4.24, 23.30.",
-    "figure-06",
 )
 def _sensitivity_ratios(computed: Computed) -> Finding:
     ratios = cells.sampled(computed, "lognormal", "ratio")
@@ -150,11 +142,7 @@ def _deviations(computed: Computed, name: str) -> tuple[dict[tuple[float, int], 
     return deviations, shown
 
 
-@claim(
-    "Section 4.3",
-    "At epsilon = .1 samples need much less noise, and 101 records even less than 1,001.",
-    "figure-07",
-)
+@_of_figure_7("At epsilon = .1 samples need much less noise, and 101 records even less than 1,001.")
 def _much_less_noise(computed: Computed) -> Finding:
     noise = cells.sampled(computed, "lognormal", "noise")
     of_all, larger, smaller = (noise[0.1, n] for n in (POPULATION, 1001, 101))
@@ -175,11 +163,7 @@ def surely_narrower(first: FloatArray, second: FloatArray) -> bool:
     return logarithms[0] < logarithms[1] - 2 * math.sqrt(sum(variances))
 
 
-@claim(
-    "Section 4.3",
-    "At epsilon = .5 only the larger sample needs less noise, and none at epsilon = 1.",
-    "figure-07",
-)
+@_of_figure_7("At epsilon = .5 only the larger sample needs less noise, and none at epsilon = 1.")
 def _less_noise_for_some(computed: Computed) -> Finding:
     deviation, shown = _deviations(computed, "lognormal")
     half = deviation[0.5, 1001] < deviation[0.5, POPULATION] < deviation[0.5, 101]
@@ -187,11 +171,8 @@ def _less_noise_for_some(computed: Computed) -> Finding:
     return Finding(agreement(half and one), shown)
 
 
-@claim(
-    "Section 4.3",
+@_of_figure_8(
     "For epsilon <= .1, every sample is more accurate than all records.",
-    "figure-08",
-    "figure-08-map",
     of=_errors_of(LOGNORMAL, 0.01, 0.1),
 )
 def every_sample_gains(grid: ErrorGrid) -> Finding:
@@ -202,13 +183,7 @@ def every_sample_gains(grid: ErrorGrid) -> Finding:
     )
 
 
-@claim(
-    "Section 4.3",
-    "For epsilon >= .5 no gains are achievable.",
-    "figure-08",
-    "figure-08-map",
-    of=_errors_of(LOGNORMAL, 0.5),
-)
+@_of_figure_8("For epsilon >= .5 no gains are achievable.", of=_errors_of(LOGNORMAL, 0.5))
 def none_gains(grid: ErrorGrid) -> Finding:
     return Finding(
         no_gains(grid, [epsilon for epsilon in grid.epsilons if epsilon >= 0.5]),
@@ -217,7 +192,7 @@ def none_gains(grid: ErrorGrid) -> Finding:
     )
 
 
-def _with_bounds(line: Line) -> Judge:
+def _with_bounds(line: Line) -> base.Judge:
     """Return the judge of a reading of what limits the values."""
 
     def judge(computed: Computed) -> Finding | None:
@@ -239,7 +214,7 @@ _WHATEVER_THE_BOUNDS = Claim(
     "Every sample gains for epsilon <= .1, whatever bounds the values have, of which none are "
     "stated.",
     ("figure-08-bounds",),
-    under_every_reading(
+    base.under_every_reading(
         {
             f"the {name}" if "bound" in name else name: _with_bounds(line)
             for name, line in cells.BOUNDS_VARIANTS.items()
@@ -250,8 +225,8 @@ _WHATEVER_THE_BOUNDS = Claim(
 
 @claim(
     "Section 4.4",
-    "In the bimodal population most samples have a smaller sensitivity than the population.",
     "figure-10",
+    "In the bimodal population most samples have a smaller sensitivity than the population.",
 )
 def _smaller_sensitivity(computed: Computed) -> Finding:
     ratios = cells.sampled(computed, "bimodal", "ratio")
@@ -264,8 +239,8 @@ def _smaller_sensitivity(computed: Computed) -> Finding:
 
 @claim(
     "Section 4.4",
-    "Sample medians fall into two groups, away from the population's median.",
     "figure-11",
+    "Sample medians fall into two groups, away from the population's median.",
 )
 def _sample_medians(computed: Computed) -> Finding:
     values = BIMODAL.read().values
@@ -282,8 +257,8 @@ def _sample_medians(computed: Computed) -> Finding:
 
 @claim(
     "Section 4.4",
-    "In the bimodal population samples need less noise at every epsilon.",
     "figure-12",
+    "In the bimodal population samples need less noise at every epsilon.",
 )
 def _bimodal_noise(computed: Computed) -> Finding:
     deviation, shown = _deviations(computed, "bimodal")
@@ -295,9 +270,8 @@ def _bimodal_noise(computed: Computed) -> Finding:
 
 @claim(
     "Section 4.4",
+    ("figure-13", "figure-13-map"),
     "Gains for epsilon as large as 3.",
-    "figure-13",
-    "figure-13-map",
     of=_errors_of(BIMODAL, *LINE_EPSILONS),
 )
 def _gains_as_large_as_three(grid: ErrorGrid) -> Finding:
@@ -310,9 +284,9 @@ def _gains_as_large_as_three(grid: ErrorGrid) -> Finding:
 
 @claim(
     "Section 4.4",
+    "figure-14",
     "Other algorithms, less sensitive to sparse data around the median, might be more "
     "accurate; similar gains are then unlikely.",
-    "figure-14",
 )
 def _other_mechanisms(computed: Computed) -> Finding | None:
     lognormal, bimodal = (cells.error_grid_of(computed, line) for line in cells.EXPONENTIAL)
@@ -332,8 +306,8 @@ def _other_mechanisms(computed: Computed) -> Finding | None:
 
 @claim(
     "Section 2.2",
-    "The noise of the median is Laplace with scale 2S/epsilon and beta = epsilon/(2 ln(2/delta)).",
     "figure-14",
+    "The noise of the median is Laplace with scale 2S/epsilon and beta = epsilon/(2 ln(2/delta)).",
 )
 def noise_formula(computed: Computed) -> Finding | None:
     lines = (LOGNORMAL, cells.TIGHT[0])
@@ -374,19 +348,19 @@ def gaining(grid: ErrorGrid) -> tuple[list[float], list[float]]:
     return [e for e, row in gains if row.all()], [e for e, row in gains if not row.any()]
 
 
-def no_gains(grid: ErrorGrid, epsilons: Sequence[float]) -> Standing:
-    """Judge that nothing gains at these epsilons: a cell that is not sure refutes nothing."""
+def no_gains(grid: ErrorGrid, epsilons: Sequence[float]) -> base.Standing:
+    """base.Judge that nothing gains at these epsilons: a cell that is not sure refutes nothing."""
     return agreement(*(epsilon in gaining(grid)[1] for epsilon in epsilons))
 
 
-def all_gain(grid: ErrorGrid, epsilons: Sequence[float]) -> Standing:
-    """Judge that every rate gains at these epsilons: only a sure loss refutes it."""
+def all_gain(grid: ErrorGrid, epsilons: Sequence[float]) -> base.Standing:
+    """base.Judge that every rate gains at these epsilons: only a sure loss refutes it."""
     rows = [grid.gains[grid.epsilons.index(epsilon)] for epsilon in epsilons]
     return agreement(*((row >= 0).all() for row in rows))
 
 
-def exactly_up_to(grid: ErrorGrid, largest: float) -> Standing:
-    """Judge that every rate gains up to an epsilon, and none beyond."""
+def exactly_up_to(grid: ErrorGrid, largest: float) -> base.Standing:
+    """base.Judge that every rate gains up to an epsilon, and none beyond."""
     below = all_gain(grid, [epsilon for epsilon in grid.epsilons if epsilon <= largest])
     beyond = no_gains(grid, [epsilon for epsilon in grid.epsilons if epsilon > largest])
     return below if below in (beyond, "fails") else "holds in part"
@@ -413,11 +387,9 @@ def _show_rates(grid: ErrorGrid, epsilon: float) -> str:
     return f"rates {rates.min():.0f} % to {rates.max():.0f} %" if row.any() else "no rate"
 
 
-@claim(
-    "Table 1",
+@_of_table_1(
     "Any statistic, global sensitivity: no gains if the sampling variance is at least "
     "2 D^2 (1/epsilon^2 - 1/epsilon_n^2).",
-    "table-01",
     of=_errors_of(cells.GLOBAL),
 )
 def variance_decides(grid: ErrorGrid) -> Finding:
@@ -442,7 +414,7 @@ def variance_decides(grid: ErrorGrid) -> Finding:
     )
 
 
-@claim("Table 1", "Mean, global sensitivity: no gains.", "table-01", of=_errors_of(cells.MEAN))
+@_of_table_1("Mean, global sensitivity: no gains.", of=_errors_of(cells.MEAN))
 def mean_never_gains(grid: ErrorGrid) -> Finding:
     return Finding(
         no_gains(grid, grid.epsilons),
@@ -452,82 +424,47 @@ def mean_never_gains(grid: ErrorGrid) -> Finding:
     )
 
 
-@claim(
-    "Table 1",
-    "Median, lognormal: gains for epsilon <= .1.",
-    "table-01",
-    of=_errors_of(LOGNORMAL, *LINE_EPSILONS),
+@_of_table_1(
+    "Median, lognormal: gains for epsilon <= .1.", of=_errors_of(LOGNORMAL, *LINE_EPSILONS)
 )
 def _lognormal_row(grid: ErrorGrid) -> Finding:
     return Finding(exactly_up_to(grid, 0.1), f"{show_gains(grid)} At .5: {_show_rates(grid, 0.5)}.")
 
 
-@claim(
-    "Table 1",
+@_of_table_1(
     "Median, mixture of beta distributions: gains for epsilon <= 3.",
-    "table-01",
     of=_errors_of(BIMODAL, *LINE_EPSILONS),
 )
 def _bimodal_row(grid: ErrorGrid) -> Finding:
     return Finding(exactly_up_to(grid, 3.0), show_gains(grid))
 
 
-CLAIMS = (
-    _private_means,
-    _global_medians,
-    _smooth_medians,
-    _amplification,
-    _saving,
-    _artefact,
-    _sensitivity_ratios,
-    _much_less_noise,
-    _less_noise_for_some,
-    every_sample_gains,
-    none_gains,
-    _WHATEVER_THE_BOUNDS,
-    _smaller_sensitivity,
-    _sample_medians,
-    _bimodal_noise,
-    _gains_as_large_as_three,
-    _other_mechanisms,
-    noise_formula,
-    variance_decides,
-    mean_never_gains,
-    _lognormal_row,
-    _bimodal_row,
-)
+def _some_gain(grid: ErrorGrid) -> Finding:
+    return Finding(agreement(*((row > 0).any() for row in grid.gains)), show_gains(grid))
+
+
+def _none_gain(grid: ErrorGrid) -> Finding:
+    return Finding(no_gains(grid, grid.epsilons), show_gains(grid))
 
 
 def _on(data: OwnData) -> Paper:
     """Return what can be asked of other data: about the mean, and about two ways to the median."""
-    mean, smooth, exponential = (
+    lines = [
         Line(mechanism=mechanism, **data.parameters)
         for mechanism in ("mean", "smooth", "exponential")
+    ]
+    some = "Median, smooth sensitivity: some sample gains at every epsilon."
+    none = "Median, exponential mechanism: gains are unlikely."
+    asked = (
+        ("Table 1", "mean", "Mean: no gains.", mean_never_gains.judge),
+        ("Section 4.3", "median", some, _some_gain),
+        ("Section 4.4", "mechanisms", none, _none_gain),
     )
-
-    @claim(
-        "Section 4.3",
-        "Median, smooth sensitivity: some sample gains at every epsilon.",
-        "median",
-        of=_errors_of(smooth),
+    claims = tuple(
+        claim(where, exhibit, sentence, of=_errors_of(line))(judge)
+        for (where, exhibit, sentence, judge), line in zip(asked, lines, strict=True)
     )
-    def some_gain(grid: ErrorGrid) -> Finding:
-        return Finding(agreement(*((row > 0).any() for row in grid.gains)), show_gains(grid))
-
-    @claim(
-        "Section 4.4",
-        "Median, exponential mechanism: gains are unlikely.",
-        "mechanisms",
-        of=_errors_of(exponential),
-    )
-    def none_gain(grid: ErrorGrid) -> Finding:
-        return Finding(no_gains(grid, grid.epsilons), show_gains(grid))
-
-    no_mean = Claim(
-        "Table 1", "Mean: no gains.", ("mean",), mean_never_gains.judge, _errors_of(mean)
-    )
-    exhibits = exhibits_on((mean, smooth, exponential))
-    return replace(PAPER, exhibits=exhibits, claims=(no_mean, some_gain, none_gain))
+    return replace(PAPER, exhibits=exhibits_on(lines), claims=claims)
 
 
 def _notes(computed: Computed) -> tuple[str, ...]:
@@ -554,7 +491,7 @@ PAPER = Paper(
     "Through Sampling for Differential Privacy', Journal of Survey Statistics and Methodology, "
     "2022",
     EXHIBITS,
-    CLAIMS,
+    claims_in(globals()),
     notes=_notes,
     refusals={
         "exact": "accuracy-gains has no exact errors to leave out: its samples are drawn already.",

@@ -69,7 +69,6 @@ def _draw_answers(axes: Axes, computed: Computed, mechanism: str, truth: float) 
 
 
 def _mean_figure(computed: Computed) -> Figure:
-    """Return Figure 1: the beta population and its private means."""
     figure, ((left, right),) = panels(9.0, 3.6, columns=2)
     _density(left, _BETA)
     _draw_answers(right, computed, "mean", _BETA.read().mean)
@@ -79,7 +78,6 @@ def _mean_figure(computed: Computed) -> Figure:
 
 
 def _median_figure(computed: Computed) -> Figure:
-    """Return Figure 2: private medians by global and by smooth sensitivity."""
     figure, (row,) = panels(9.0, 3.6, columns=2)
     for axes, name in zip(row, ("global", "smooth"), strict=True):
         _draw_answers(axes, computed, name, _median(_BETA))
@@ -113,7 +111,6 @@ def _curve_figure(height: float, epsilons: Sequence[float], curve: Curve) -> tup
 
 
 def _amplification_figure(computed: Computed) -> Figure:
-    """Return Figure 3: the epsilon that a sample may use, over the rate."""
     figure, axes = _curve_figure(4.0, VIOLIN_EPSILONS, sampling_base_epsilon)
     height = float(sampling_base_epsilon(1.0, 0.01))
     axes.plot([1], [height], "o", color="black", markersize=5)
@@ -124,7 +121,6 @@ def _amplification_figure(computed: Computed) -> Figure:
 
 
 def _saving_figure(computed: Computed) -> Figure:
-    """Return Figure 4: the largest useful sampling variance, over the rate."""
     figure, axes = _curve_figure(4.2, cells.SAVING_EPSILONS, cells.noise_saving)
     axes.axhline(0.6, color="0.7", linewidth=0.8)
     axes.set(ylim=(0, 1))
@@ -145,7 +141,6 @@ def _noise_frame(computed: Computed) -> pd.DataFrame:
 
 
 def _artefact_figure(computed: Computed) -> Figure:
-    """Return Figure 5: 1 - r without cancellation, and what rounding makes of it."""
     figure, ((left, right),) = panels(9.6, 4.0, columns=2)
     epsilons = np.geomspace(1e-12, 1, 400)
     for index, rate in enumerate(_RATES_OF_NOISE):
@@ -188,7 +183,6 @@ _VALUES = {
 
 
 def _samples_figure(population: str, value: str, computed: Computed) -> Figure:
-    """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
     values = cells.sampled(computed, population, value)
     figure, (row,) = panels(9.6, 3.6, columns=len(VIOLIN_EPSILONS))
     for axes, epsilon in zip(row, VIOLIN_EPSILONS, strict=True):
@@ -208,7 +202,6 @@ def _population_frame(computed: Computed) -> pd.DataFrame:
 
 
 def _population_figure(computed: Computed) -> Figure:
-    """Return Figure 9: the bimodal population and its median."""
     figure, ((axes,),) = panels(6.4, 3.6)
     _density(axes, BIMODAL)
     median = _median(BIMODAL)
@@ -225,7 +218,6 @@ def _sample_medians(computed: Computed) -> dict[int, FloatArray]:
 
 
 def _sample_medians_figure(computed: Computed) -> Figure:
-    """Return Figure 11: medians of samples without noise."""
     medians = _sample_medians(computed)
     figure, ((axes,),) = panels(5.6, 3.8)
     labels = [f"n = {size:,}" for size in medians]
@@ -279,7 +271,6 @@ def _draw_errors(axes: Axes, grid: ErrorGrid) -> None:
 
 
 def _error_figure(line: Line, computed: Computed) -> Figure:
-    """Return Figures 8 and 13: ln of the mean squared error over the rate."""
     figure, ((axes,),) = panels(7.2, 4.8)
     _draw_errors(axes, cells.error_grid_of(computed, line))
     axes.legend(
@@ -333,15 +324,15 @@ def _table_frame(computed: Computed) -> pd.DataFrame:
 
 
 def _figure(
-    number: int,
+    name: str,
     title: str,
     caption: str,
     numbers: Callable[[Computed], pd.DataFrame],
     draw: Callable[[Computed], Figure],
     needed: Callable[[Settings], tuple[Cell, ...]] = lambda settings: (),
-    suffix: str = "",
 ) -> Exhibit:
-    name, title = f"figure-{number:02}{suffix}", title.format(f"Figure {number}")
+    """Return a figure, whose number in the paper is part of its name."""
+    number = int(name[7:9]) if name.startswith("figure-") else None
     return Exhibit(name, number, "figure", title, caption, numbers, draw, needed)
 
 
@@ -349,8 +340,8 @@ def _samples(number: int, population: str, value: str, caption: str) -> Exhibit:
     """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
     what = "the noise added" if value == "noise" else "smooth sensitivity of samples"
     return _figure(
-        number,
-        f"{{}}: {what}, {population} population",
+        f"figure-{number:02}",
+        f"Figure {number}: {what}, {population} population",
         caption,
         partial(_samples_frame, population, value),
         partial(_samples_figure, population, value),
@@ -364,52 +355,36 @@ _PER_POINT = (
 )
 
 
-def _errors(
-    name: str, number: int | None, title: str, line: Line, caption: str = _PER_POINT
-) -> Exhibit:
+def _errors(name: str, title: str, line: Line, caption: str = _PER_POINT) -> Exhibit:
     """Return the error of a line over the sampling rate, as in Figures 8 and 13."""
-    return Exhibit(
-        name,
-        number,
-        "figure",
-        title,
-        caption,
-        partial(_errors_frame, line),
-        partial(_error_figure, line),
-        lambda settings: cells.error_cells(settings, line),
-    )
+    numbers, draw = partial(_errors_frame, line), partial(_error_figure, line)
+    return _figure(name, title, caption, numbers, draw, lambda s: cells.error_cells(s, line))
 
 
-def _map(name: str, number: int | None, title: str, line: Line) -> Exhibit:
+def _map(name: str, title: str, line: Line) -> Exhibit:
     caption = "Ratios of errors; bold where sampling surely pays, hatched where it is not sure."
     return replace(
-        _errors(name, number, title, line, caption),
+        _errors(name, title, line, caption),
         draw=lambda computed: gain_figure(cells.error_grid_of(computed, line)),
     )
 
 
 def _mechanisms(
-    name: str, number: int | None, title: str, caption: str, lines: Mapping[str, Line], *more: Line
+    name: str, title: str, caption: str, lines: Mapping[str, Line], *more: Line
 ) -> Exhibit:
     """Return errors of several mechanisms side by side; claims on it need more lines."""
-    return Exhibit(
-        name,
-        number,
-        "figure",
-        title,
-        caption,
-        partial(_several_frames, lines, "mechanism"),
-        partial(_mechanisms_figure, lines),
-        lambda settings: cells.error_cells(settings, *lines.values(), *more),
-    )
+    needed = (*lines.values(), *more)
+    numbers = partial(_several_frames, lines, "mechanism")
+    draw = partial(_mechanisms_figure, lines)
+    return _figure(name, title, caption, numbers, draw, lambda s: cells.error_cells(s, *needed))
 
 
 _SCALES = "For all records and for samples, at the same guarantee. Scales differ."
 
 EXHIBITS = (
     _figure(
-        1,
-        "{}: a population and its private means",
+        "figure-01",
+        "Figure 1: a population and its private means",
         "Beta(2, 10), and {runs} private means for each ε by the Laplace mechanism with "
         "sensitivity 1/N.",
         _answers_frame("mean"),
@@ -417,30 +392,30 @@ EXHIBITS = (
         lambda settings: cells.answer_cells(settings, "mean"),
     ),
     _figure(
-        2,
-        "{}: private medians by global and by smooth sensitivity",
+        "figure-02",
+        "Figure 2: private medians by global and by smooth sensitivity",
         "The scales differ by a factor of hundreds. Smooth sensitivity needs δ > 0, here 1/(2N).",
         _answers_frame("global", "smooth"),
         _median_figure,
         lambda settings: cells.answer_cells(settings, "global", "smooth"),
     ),
     _figure(
-        3,
-        "{}: what a sample may use",
+        "figure-03",
+        "Figure 3: what a sample may use",
         "The ε that a mechanism on a sample may have, so that the release has the ε of the line.",
         lambda computed: _curve_frame(VIOLIN_EPSILONS, "epsilon_n", sampling_base_epsilon),
         _amplification_figure,
     ),
     _figure(
-        4,
-        "{}: how much sampling variance can be made up for",
+        "figure-04",
+        "Figure 4: how much sampling variance can be made up for",
         "If the sensitivity does not depend on the sample size. The grey line is at 0.6.",
         lambda computed: _curve_frame(cells.SAVING_EPSILONS, "q", cells.noise_saving),
         _saving_figure,
     ),
     _figure(
-        5,
-        "{}: the noise of a sample's mean is always larger",
+        "figure-05",
+        "Figure 5: the noise of a sample's mean is always larger",
         "Left: 1 − r, computed as an integral of a positive function. Right: where the printed "
         "formula, evaluated in floating point, comes out above 1. The paper's figure shows the "
         "rounding.",
@@ -451,31 +426,28 @@ EXHIBITS = (
         6, "lognormal", "ratio", "Divided by that of the population; dashed at 1. Scales differ."
     ),
     _samples(7, "lognormal", "noise", _SCALES),
-    _errors(
-        "figure-08", 8, "Figure 8: error over the sampling rate, lognormal population", LOGNORMAL
-    ),
+    _errors("figure-08", "Figure 8: error over the sampling rate, lognormal population", LOGNORMAL),
     _figure(
-        8,
-        "{}, continued: what the bounds do at the smallest ε",
+        "figure-08-bounds",
+        "Figure 8, continued: what the bounds do at the smallest ε",
         "The paper states no bounds. Without padding, the data's own range limits the sensitivity: "
         "a variant that is not private and is shown for comparison only.",
         partial(_several_frames, cells.BOUNDS_VARIANTS, "bounds"),
         _bounds_figure,
         lambda settings: cells.error_cells(settings, *cells.BOUNDS_VARIANTS.values()),
-        "-bounds",
     ),
-    _map("figure-08-map", 8, "Figure 8 as a map of gain and loss", LOGNORMAL),
+    _map("figure-08-map", "Figure 8 as a map of gain and loss", LOGNORMAL),
     _figure(
-        9,
-        "{}: a population with a gap at its median",
+        "figure-09",
+        "Figure 9: a population with a gap at its median",
         "5,001 values in the left group, 5,000 in the right one.",
         _population_frame,
         _population_figure,
     ),
     _samples(10, "bimodal", "ratio", "Divided by that of the population; dashed at 1."),
     _figure(
-        11,
-        "{}: medians of samples, bimodal population",
+        "figure-11",
+        "Figure 11: medians of samples, bimodal population",
         "A sample's median lies in one of the two groups, about as often in either.",
         lambda computed: pd.DataFrame({f"n={n}": v for n, v in _sample_medians(computed).items()}),
         _sample_medians_figure,
@@ -484,16 +456,14 @@ EXHIBITS = (
     _samples(12, "bimodal", "noise", _SCALES),
     _errors(
         "figure-13",
-        13,
         "Figure 13: error over the sampling rate, bimodal population",
         BIMODAL,
         "As Figure 8. The error of a sample hardly falls below the squared width of the gap times "
         "one half, because its median is in the wrong group about half of the time.",
     ),
-    _map("figure-13-map", 13, "Figure 13 as a map of gain and loss", BIMODAL),
+    _map("figure-13-map", "Figure 13 as a map of gain and loss", BIMODAL),
     _mechanisms(
         "figure-14",
-        14,
         "Beyond the paper: the same medians by other mechanisms",
         "At the same guarantees, lognormal population. The exponential mechanism on all records "
         "beats every sample with the paper's noise, and gains nothing by sampling.",
@@ -525,14 +495,10 @@ def exhibits_on(lines: Sequence[Line]) -> tuple[Exhibit, ...]:
     title = "The median by smooth sensitivity"
     others = {"smooth sensitivity": smooth, "exponential mechanism": exponential}
     return (
-        _errors("mean", None, "The mean over the sampling rate", mean),
-        _errors("median", None, f"{title} over the sampling rate", smooth),
-        _map("map", None, f"{title} as a map of gain and loss", smooth),
+        _errors("mean", "The mean over the sampling rate", mean),
+        _errors("median", f"{title} over the sampling rate", smooth),
+        _map("map", f"{title} as a map of gain and loss", smooth),
         _mechanisms(
-            "mechanisms",
-            None,
-            "The same median by other mechanisms",
-            "At the same guarantees.",
-            others,
+            "mechanisms", "The same median by other mechanisms", "At the same guarantees.", others
         ),
     )

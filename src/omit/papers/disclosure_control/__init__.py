@@ -6,14 +6,15 @@ What the paper claims, and how it is judged; its theorems are in a module of the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from omit._numeric import FloatArray, as_array
 from omit.disclosure.measures import GroupMap
-from omit.papers.base import Finding, Paper, agreement, claim
+from omit.papers.base import Claim, Computed, Finding, Judge, Paper, agreement, claim, claims_in
 from omit.papers.disclosure_control import cells
 from omit.papers.disclosure_control.figures import EXHIBITS
 from omit.papers.disclosure_control.theorems import THEOREM_CLAIMS
@@ -22,6 +23,20 @@ _NEAR = 0.1  # a number is the printed one if it is within a tenth of it
 _ALIKE = 1.25  # numbers are comparable if neither is above 1.25 times the other
 _CLOSE = 5.0  # percentage points of accuracy within which a task hardly tells apart
 _FLAT = 0.2  # hardly any change: a fifth of the change that is compared with
+
+
+def _of(
+    where: str, numbers: Callable[[Computed], object]
+) -> Callable[[str], Callable[[Judge], Claim]]:
+    """Return the decorator of claims on what a table or figure shows."""
+    return partial(claim, where, where.lower().replace(" ", "-"), of=numbers)
+
+
+_of_table_1 = _of("Table 1", cells.table_1)
+_of_figure_2 = _of("Figure 2", cells.figure_2)
+_of_figure_3 = _of("Figure 3", cells.figure_3)
+_of_figure_4 = _of("Figure 4", cells.figure_4)
+_of_figure_5 = _of("Figure 5", cells.figure_5)
 
 
 def _near(found: pd.Series[float], printed: pd.Series[float], tolerance: float) -> list[bool]:
@@ -37,7 +52,7 @@ def _by_mechanism(found: pd.DataFrame, name: str) -> pd.DataFrame:
     return found[found["mechanism"] == name].reset_index(drop=True)
 
 
-@claim("Table 1", "Errors and fairness of the Laplace histogram.", "table-1", of=cells.table_1)
+@_of_table_1("Errors and fairness of the Laplace histogram.")
 def laplace_row(found: pd.DataFrame) -> Finding:
     laplace = _by_mechanism(found, "Laplace")
     exactly, estimated = (
@@ -56,12 +71,7 @@ def laplace_row(found: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Table 1",
-    "δ of the discrete Gaussian is 0.36, 0.13, 0.01 and 3E-4.",
-    "table-1",
-    of=cells.table_1,
-)
+@_of_table_1("δ of the discrete Gaussian is 0.36, 0.13, 0.01 and 3E-4.")
 def gaussian_deltas(found: pd.DataFrame) -> Finding:
     gauss = _by_mechanism(found, "discrete Gaussian")
     deltas = _near(gauss["δ exact"].astype(float), gauss["δ printed"].astype(float), _NEAR)
@@ -72,12 +82,7 @@ def gaussian_deltas(found: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Table 1",
-    "The Laplace histogram has smaller errors than randomised suppression for ε ≥ 1.",
-    "table-1",
-    of=cells.table_1,
-)
+@_of_table_1("The Laplace histogram has smaller errors than randomised suppression for ε ≥ 1.")
 def laplace_against_suppression(found: pd.DataFrame) -> Finding:
     laplace = _by_mechanism(found, "Laplace")
     suppression = _by_mechanism(found, "randomised suppression")
@@ -93,8 +98,8 @@ def laplace_against_suppression(found: pd.DataFrame) -> Finding:
 
 @claim(
     "Table 1",
-    "Randomised swapping has errors of about 3,650 and α of about 1,946.",
     "table-1",
+    "Randomised swapping has errors of about 3,650 and α of about 1,946.",
     of=lambda computed: (cells.table_1(computed), cells.swapping_variants(computed)),
 )
 def swapping_row(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Finding:
@@ -137,12 +142,7 @@ def distance_from_printed(variants: pd.DataFrame) -> pd.Series[float]:
     return (parts / printed[["bias", "fairness"]].astype(float) - 1).abs().max(axis=1).iloc[:-1]
 
 
-@claim(
-    "Figure 2",
-    "The randomised versions have nearly the errors of the originals.",
-    "figure-2",
-    of=cells.figure_2,
-)
+@_of_figure_2("The randomised versions have nearly the errors of the originals.")
 def errors_like_the_originals(found: pd.DataFrame) -> Finding:
     errors = {name: _ratios(found, name, "absolute error") for name in cells.ORIGINAL}
     near = np.concatenate([(r >= 1 / _ALIKE) & (r <= _ALIKE) for r in errors.values()])
@@ -155,11 +155,8 @@ def errors_like_the_originals(found: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Figure 2",
-    "The fairness of the randomised versions is comparable to that of the originals, or better.",
-    "figure-2",
-    of=cells.figure_2,
+@_of_figure_2(
+    "The fairness of the randomised versions is comparable to that of the originals, or better."
 )
 def fairness_like_the_originals(found: pd.DataFrame) -> Finding:
     fairness = {name: _ratios(found, name, "fairness") for name in cells.ORIGINAL}
@@ -202,12 +199,9 @@ def _group_errors(found: Sequence[GroupMap]) -> dict[str, dict[str, float]]:
     }
 
 
-@claim(
-    "Figure 3",
+@_of_figure_3(
     "Swapping has the largest errors for black men, and every mechanism has larger errors for "
-    "black than for white men.",
-    "figure-3",
-    of=cells.figure_3,
+    "black than for white men."
 )
 def swapping_burdens_black_men(found: Sequence[GroupMap]) -> Finding:
     errors = _group_errors(found)
@@ -222,12 +216,7 @@ def swapping_burdens_black_men(found: Sequence[GroupMap]) -> Finding:
     )
 
 
-@claim(
-    "Figure 3",
-    "The Laplace histogram has the smallest errors and the smallest disparity.",
-    "figure-3",
-    of=cells.figure_3,
-)
+@_of_figure_3("The Laplace histogram has the smallest errors and the smallest disparity.")
 def laplace_is_fairest(found: Sequence[GroupMap]) -> Finding:
     errors = _group_errors(found)
     white, black = errors["white men"], errors["black men"]
@@ -239,12 +228,9 @@ def laplace_is_fairest(found: Sequence[GroupMap]) -> Finding:
     )
 
 
-@claim(
-    "Figure 4",
+@_of_figure_4(
     "For ε ≥ 1 classifiers from Laplace and discrete Gaussian histograms are much more accurate "
-    "than those from suppression and swapping.",
-    "figure-4",
-    of=cells.figure_4,
+    "than those from suppression and swapping."
 )
 def histograms_classify_better(found: pd.DataFrame) -> Finding:
     wide = found.pivot(index="epsilon", columns="mechanism", values="accuracy")
@@ -267,12 +253,9 @@ def histograms_classify_better(found: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Figure 5",
+@_of_figure_5(
     "Noisy histograms disclose more unique records as ε grows; swapping hardly depends on ε and "
-    "discloses more throughout.",
-    "figure-5",
-    of=cells.figure_5,
+    "discloses more throughout."
 )
 def swapping_discloses_more(found: pd.DataFrame) -> Finding:
     wide = found.pivot(index=["data", "epsilon"], columns="mechanism", values="matches")
@@ -299,19 +282,7 @@ PAPER = Paper(
     "S. Das, K. Zhu, C. Task, P. Van Hentenryck and F. Fioretto, 'Finding ε and δ of Statistical "
     "Disclosure Control Systems'.",
     EXHIBITS,
-    (
-        *THEOREM_CLAIMS,
-        laplace_row,
-        gaussian_deltas,
-        laplace_against_suppression,
-        swapping_row,
-        errors_like_the_originals,
-        fairness_like_the_originals,
-        swapping_burdens_black_men,
-        laplace_is_fairest,
-        histograms_classify_better,
-        swapping_discloses_more,
-    ),
+    (*THEOREM_CLAIMS, *claims_in(globals())),
     notes=lambda computed: (
         "The records are public-use data of the American Community Survey 2019 (NIST excerpts).",
         "Guarantees are under replace. Missing incomes count as below 50,000.",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def _errors_and_fairness(computed: Computed) -> Figure:
-    """Return Figure 2: errors and fairness of both methods over their parameters."""
     found = cells.figure_2(computed)
     figure, grid = panels(9.6, 6.6, 2, 2)
     labels = {"suppression": "threshold k", "swapping": "records swapped, %"}
@@ -46,7 +45,6 @@ def _errors_and_fairness(computed: Computed) -> Figure:
 
 
 def _accuracies(computed: Computed) -> Figure:
-    """Return Figure 4: accuracy over epsilon, one line for each mechanism."""
     found = cells.figure_4(computed)
     figure, ((axes,),) = panels(7.6, 4.6)
     for index, (name, part) in enumerate(found.groupby("mechanism", sort=False)):
@@ -63,7 +61,6 @@ def _accuracies(computed: Computed) -> Figure:
 
 
 def _matches(computed: Computed) -> Figure:
-    """Return Figure 5: unique exact matches over epsilon."""
     found = cells.figure_5(computed)
     figure, (row,) = panels(9.6, 4.0, columns=2, sharey=True)
     for axes, (name, data) in zip(row, found.groupby("data"), strict=True):
@@ -92,7 +89,6 @@ def _epsilon_axis(axes: Axes, epsilons: Iterable[float]) -> None:
 
 
 def _group_maps(computed: Computed) -> Figure:
-    """Return Figure 3: what mechanisms change for white and for black men."""
     return group_map_figure(cells.figure_3(computed), f"mean of {computed.settings.runs} runs")
 
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from omit._text import rounded_up
 from omit.data.reading import read
-from omit.papers.base import Computed, Finding, OwnData, Paper, Standing, agreement, claim
+from omit.papers import base
+from omit.papers.base import Computed, Finding, OwnData, Paper, agreement, claim, claims_in
 from omit.papers.omitting_records import cells, figures
 from omit.papers.omitting_records.cells import Subject, of_subject
 
 _HOURS_MODE = Subject("adult", "hours-per-week", "mode, Laplace")
+
+_on_sampling, _on_suppression = partial(claim, "Section 3.2"), partial(claim, "Section 6.2")
 
 
 def _rows(choose: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Computed], object]:
@@ -34,31 +38,37 @@ def _rows(choose: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Computed]
     return rows
 
 
-def _sampling(table: pd.DataFrame, *subjects: Subject) -> pd.DataFrame:
-    """Return the rows of Poisson sampling, of one subject or of all."""
-    for subject in subjects:
-        table = of_subject(table, subject)
+def _sampling(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of Poisson sampling."""
     return table[table["kind"] == "poisson"]
 
 
-def _suppression(table: pd.DataFrame, *subjects: Subject) -> pd.DataFrame:
+def _suppression(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of outlier-score suppression at the same guarantee."""
-    for subject in subjects:
-        table = of_subject(table, subject)
     return table[(table["kind"] == "outlier-score") & table["noise_reduction"]]
+
+
+def _sampled(subject: Subject, *epsilons: float) -> Callable[[Computed], object]:
+    """Return the function that returns what sampling does to a subject, at some epsilons or all."""
+
+    def sampled(table: pd.DataFrame) -> pd.DataFrame:
+        rows = _sampling(of_subject(table, subject))
+        return rows[rows["epsilon"].isin(epsilons)] if epsilons else rows
+
+    return _rows(sampled)
 
 
 def _reached(subject: Subject) -> Callable[[Computed], object]:
     """Return the function that returns the cells which the published bound reaches."""
 
     def reached(table: pd.DataFrame) -> pd.DataFrame:
-        rows = _suppression(table, subject)
+        rows = _suppression(of_subject(table, subject))
         return rows[(rows["bound"] == "published") & rows["error"].notna()]
 
     return _rows(reached)
 
 
-def _standing(rows: pd.DataFrame) -> Standing:
+def _standing(rows: pd.DataFrame) -> base.Standing:
     """Return the standing of the claim that omission makes things worse almost everywhere."""
     worse, better = (int((rows["standing"] == name).sum()) for name in ("worse", "better"))
     if worse + better < 0.1 * len(rows):
@@ -73,8 +83,8 @@ def _counted(rows: pd.DataFrame) -> str:
     return ", ".join(f"{counts.get(name, 0):,} {name}" for name in ("worse", "undecided", "better"))
 
 
-@claim(
-    "Section 3.2",
+@_on_sampling(
+    (),
     "At the same privacy, sampling makes every statistic worse at almost all rates.",
     of=_rows(_sampling),
 )
@@ -91,29 +101,26 @@ def _sampling_never_helps(rows: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Section 3.2",
+@_on_sampling(
+    ("figure-01", "figure-04"),
     "The sampled mean of Adult age errs by less than .25 % at rates above .4, and by less than "
     "2 % at all rates.",
-    "figure-01",
-    "figure-04",
-    of=_rows(lambda table: _sampling(table, cells.AGE_MEAN)),
+    of=_sampled(cells.AGE_MEAN),
 )
 def _mean_stays_small(rows: pd.DataFrame) -> Finding:
     above = float(rows[rows["rate"] > 0.4]["error"].max())
     all_rates = float(rows["error"].max())
     return Finding(
-        "holds" if above < 0.25 and all_rates < 2 else "fails",
+        agreement(above < 0.25 and all_rates < 2),
         f"At most {rounded_up(above)} % at rates above .4, at most {rounded_up(all_rates)} % at "
         "all rates.",
     )
 
 
-@claim(
-    "Section 3.2",
-    "The mode of hours-per-week is never missed, as it has more than half of the records.",
+@_on_sampling(
     "figure-11",
-    of=_rows(lambda table: _sampling(table, _HOURS_MODE)),
+    "The mode of hours-per-week is never missed, as it has more than half of the records.",
+    of=_sampled(_HOURS_MODE),
 )
 def _hours_mode_is_safe(rows: pd.DataFrame) -> Finding:
     # The upper ends of the intervals: an error so small may be the precision of its computation.
@@ -127,35 +134,31 @@ def _hours_mode_is_safe(rows: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Section 3.2",
+@_on_sampling(
+    ("figure-01", "figure-10"),
     "Sampling takes the failure probability of the mode of Adult age from under 18 % to over "
     "60 % at most rates.",
-    "figure-01",
-    "figure-10",
-    of=_rows(lambda table: _sampling(table[table["epsilon"] == 0.25], cells.AGE_MODE)),
+    of=_sampled(cells.AGE_MODE, 0.25),
 )
 def _age_mode_collapses(rows: pd.DataFrame) -> Finding:
     plain = float(rows["without_omission"].iloc[0])
     share = float((rows["error"] > 0.6).mean())
     return Finding(
-        "holds" if plain < 0.18 and share > 0.5 else "fails",
+        agreement(plain < 0.18 and share > 0.5),
         f"At ε = .25 it is {plain:.4f} without sampling, and above .6 at {share:.0%} of the rates.",
     )
 
 
-@claim(
-    "Section 3.2",
+@_on_sampling(
+    ("figure-01", "figure-14"),
     "DPLloyd stays close to its error without sampling until it spikes near a rate of .1.",
-    "figure-01",
-    "figure-14",
     of=_rows(_sampling),
 )
 def _lloyd_spikes(table: pd.DataFrame) -> Finding | None:
     """Look at the largest ratio over epsilon at rates above, at and below .1."""
     sentences, true = [], []
     for subject, name in ((cells.LLOYD, "Corrected"), (cells.LLOYD_PUBLISHED, "As published")):
-        rows = _sampling(table, subject)
+        rows = of_subject(table, subject)
         if rows.empty:
             continue
         ratios = rows["error"] / rows["without_omission"]
@@ -167,11 +170,8 @@ def _lloyd_spikes(table: pd.DataFrame) -> Finding | None:
     return Finding(agreement(*true), " ".join(sentences)) if sentences else None
 
 
-@claim(
-    "Section 3.2",
-    "Sampling makes k-median worse, like the others.",
-    "figure-14",
-    of=_rows(lambda table: _sampling(table, cells.MEDIAN)),
+@_on_sampling(
+    "figure-14", "Sampling makes k-median worse, like the others.", of=_sampled(cells.MEDIAN)
 )
 def _median_degrades(rows: pd.DataFrame) -> Finding:
     largest = float((rows["gain"].abs() / rows["without_omission"]).max())
@@ -183,8 +183,8 @@ def _median_degrades(rows: pd.DataFrame) -> Finding:
     )
 
 
-@claim(
-    "Section 6.2",
+@_on_suppression(
+    (),
     "There are almost no points where outlier-score suppression improves utility.",
     of=_rows(lambda table: _suppression(table[table["standing"] != "unattainable"])),
 )
@@ -196,8 +196,8 @@ def _suppression_never_helps(rows: pd.DataFrame) -> Finding:
     return Finding(_standing(rows), f"At the same guarantee, {'; '.join(parts)}.")
 
 
-@claim(
-    "Section 6.2",
+@_on_suppression(
+    (),
     "Privacy degrades quickly as more records are suppressed by their outlier scores.",
     of=_rows(_suppression),
 )
@@ -220,42 +220,35 @@ def _privacy_degrades(rows: pd.DataFrame) -> Finding | None:
     )
 
 
-@claim(
-    "Section 6.2",
+@_on_suppression(
+    ("figure-03", "figure-15"),
     "For the mean of Adult age, suppression costs less than about .6 percentage points, at "
     "times as little as .021.",
-    "figure-03",
-    "figure-15",
     of=_reached(cells.AGE_MEAN),
 )
 def _mean_differences(rows: pd.DataFrame) -> Finding:
-    largest, smallest = float((-rows["gain"]).max()), float((-rows["gain"]).min())
+    costs = -rows["gain"]
+    smallest, largest = float(costs.min()), float(costs.max())
     return Finding(
-        "holds" if largest < 0.65 and smallest < 0.022 else "fails",
+        agreement(largest < 0.65 and smallest < 0.022),
         f"It costs {smallest:.4f} to {largest:.3f} percentage points, in the cells that the "
         "published bound reaches.",
     )
 
 
-@claim(
-    "Section 6.2",
+@_on_suppression(
+    ("figure-03", "figure-27"),
     "For the mode of Adult age, suppression costs up to 87.9 percentage points.",
-    "figure-03",
-    "figure-27",
     of=_reached(cells.AGE_MODE),
 )
 def _mode_differences(rows: pd.DataFrame) -> Finding:
     largest = 100 * float((-rows["gain"]).max())
-    return Finding(
-        "holds" if abs(largest - 87.9) < 3 else "fails", f"Up to {largest:.2f} percentage points."
-    )
+    return Finding(agreement(abs(largest - 87.9) < 3), f"Up to {largest:.2f} percentage points.")
 
 
-@claim(
-    "Section 6.2",
+@_on_suppression(
+    ("figure-03", "figure-44"),
     "DPLloyd gains a little at m = M = .1 for ε = .25 and .5.",
-    "figure-03",
-    "figure-44",
     of=_rows(_suppression),
 )
 def _lloyd_gains(table: pd.DataFrame) -> Finding | None:
@@ -272,14 +265,14 @@ def _lloyd_gains(table: pd.DataFrame) -> Finding | None:
         sentences += [f"{subject.mechanism}: gain {values}"] if values else []
     if not sentences:
         return None
-    standing: Standing = "holds" if standings == {"better"} else "holds in part"
+    standing: base.Standing = "holds" if standings == {"better"} else "holds in part"
     if "better" not in standings:
         standing = "fails" if "worse" in standings else "not tested"
     return Finding(standing, f"{'; '.join(sentences)} (95 % intervals, run by run).")
 
 
-@claim(
-    "Section 6.2",
+@_on_suppression(
+    (),
     "Uniform sampling loses less utility than outlier-score suppression that leaves as many "
     "records.",
     of=_rows(lambda table: table),
@@ -312,20 +305,7 @@ def _diagonal_is_best(table: pd.DataFrame) -> Finding | None:
     )
 
 
-CLAIMS = (
-    _sampling_never_helps,
-    _mean_stays_small,
-    _hours_mode_is_safe,
-    _age_mode_collapses,
-    _lloyd_spikes,
-    _median_degrades,
-    _suppression_never_helps,
-    _privacy_degrades,
-    _mean_differences,
-    _mode_differences,
-    _lloyd_gains,
-    _diagonal_is_best,
-)
+CLAIMS = claims_in(globals())
 
 
 def _on(data: OwnData) -> Paper:

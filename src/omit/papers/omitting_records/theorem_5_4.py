@@ -59,18 +59,11 @@ _MOST_WORKERS = 256
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How far the values found and the values claimed lie apart, over some cells.
+    """How far the values that the search reaches and the values claimed lie apart, over some cells.
 
-    Attributes
-    ----------
-    above
-        The largest of `found - claimed`: positive means that the claim fails, up to rounding.
-    below
-        The largest of `claimed - found`: how far the claim may be from being attained.
-    where_above, where_below
-        The `(epsilon, m, M)` of these cells.
-    cells
-        The number of cells compared.
+    `above` is the largest excess of a value over its claim: the claim fails if it is positive, up
+    to rounding. `below` is the largest shortfall: how far the claim may be from being attained.
+    `where_above` and `where_below` are the `(epsilon, m, M)` of these cells.
     """
 
     above: float
@@ -80,39 +73,26 @@ class Disagreement:
     cells: int
 
     def __or__(self, other: Disagreement) -> Disagreement:
-        """Return the disagreement over the cells of both, whichever is named first."""
-        highest = max(self, other, key=lambda each: (each.above, _earlier(each.where_above)))
-        lowest = max(self, other, key=lambda each: (each.below, _earlier(each.where_below)))
-        return Disagreement(
-            highest.above,
-            lowest.below,
-            highest.where_above,
-            lowest.where_below,
-            self.cells + other.cells,
+        """Return the disagreement over the cells of both, in whatever order they come."""
+        above, where_above = max(
+            ((part.above, part.where_above) for part in (self, other)), key=_first_of_the_largest
         )
+        below, where_below = max(
+            ((part.below, part.where_below) for part in (self, other)), key=_first_of_the_largest
+        )
+        return Disagreement(above, below, where_above, where_below, self.cells + other.cells)
 
 
 @dataclass(frozen=True)
 class Verification(Result):
-    """The three claims of the numerical step, each with its disagreement.
+    """The disagreements with the three claims of the numerical step, in the order above.
 
-    Attributes
-    ----------
-    removing
-        Formula B.8 against the maxima over p of l1 and l2 (Remark B.22).
-    adding
-        The supremum over N against l3, both joined with the second term (Remark B.24).
-    superfluous
-        The largest of l1, l2, l3 and the second term against the largest of l1, l2, l3.
-    largest_database
-        The largest N that was tried.
-    asked
-        The number of cells that were to be checked; None if these are all.
+    `largest_database` is the largest N that was tried, `asked` the number of cells that were to be
+    checked, if these are not all.
     """
 
     command: ClassVar[str] = "verify theorem-5.4"
     caution: ClassVar[str | None] = None
-
     removing: Disagreement
     adding: Disagreement
     superfluous: Disagreement
@@ -152,19 +132,14 @@ class Verification(Result):
             Field("m", "m", show_number, numeric=True),
             Field("M", "M", show_number, numeric=True),
         )
-        names = (
+        rows: list[tuple[object, ...]] = []
+        for name, part in (
             ("removing a record, Remark B.22", self.removing),
             ("adding a record, Remark B.24", self.adding),
             ("the term left out of the theorem, Remark B.24", self.superfluous),
-        )
-        rows = [
-            (name, words, value, *where)
-            for name, part in names
-            for words, value, where in (
-                ("excess over the claim", part.above, part.where_above),
-                ("shortfall below it", part.below, part.where_below),
-            )
-        ]
+        ):
+            rows.append((name, "excess over the claim", part.above, *part.where_above))
+            rows.append((name, "shortfall below it", part.below, *part.where_below))
         return [Table("disagreements", "", fields, tuple(rows))]
 
     def to_json(self) -> dict[str, Any]:
@@ -185,10 +160,10 @@ class Verification(Result):
         )
 
 
-def _earlier(cell: Cell) -> Cell:
-    """Return what is the larger, the earlier a cell is in the grid: of equals the first counts."""
-    epsilon, m, M = cell
-    return -m, -M, -epsilon
+def _first_of_the_largest(value_and_cell: tuple[float, Cell]) -> tuple[float, ...]:
+    """Return a key by which, of equal values, that of the first cell in the grid is the largest."""
+    value, (epsilon, m, M) = value_and_cell
+    return value, -m, -M, -epsilon
 
 
 def grid(step: float = 0.01) -> tuple[FloatArray, FloatArray]:
@@ -242,17 +217,15 @@ def check(
     >>> found.cells, found.removing.above < 1e-9, found.removing.below < 2e-7
     (6, True, True)
     """
-    epsilons = np.atleast_1d(as_array(epsilon))
-    low, high = np.atleast_1d(as_array(m)), np.atleast_1d(as_array(M))
-    pairs = list(zip(low.tolist(), high.tolist(), strict=True))
-    removing = np.array(
-        [
-            largest_when_removing(epsilons, *pair, largest_database=largest_database)
-            for pair in pairs
-        ]
-    )
-    adding = np.array(
-        [largest_when_adding(epsilons, *pair, largest_database=largest_database) for pair in pairs]
+    epsilons, low, high = (np.atleast_1d(as_array(values)) for values in (epsilon, m, M))
+    removing, adding = (
+        np.array(
+            [
+                largest(epsilons, *pair, largest_database=largest_database)
+                for pair in zip(low.tolist(), high.tolist(), strict=True)
+            ]
+        )
+        for largest in (largest_when_removing, largest_when_adding)
     )
     low, high = low[:, np.newaxis], high[:, np.newaxis]
     l1, l2, l3 = hypothesis(epsilons, low, high)
@@ -268,12 +241,7 @@ def check(
 
 
 def slices(
-    epsilons: ArrayLike = EPSILONS,
-    step: float = 0.01,
-    *,
-    workers: int = 2,
-    largest_database: float = LARGEST_DATABASE,
-    hypothesis: Hypothesis = published_terms,
+    epsilons: ArrayLike = EPSILONS, step: float = 0.01, *, workers: int = 2, **options: Any
 ) -> Generator[Verification, None, None]:
     """Yield the verification of a few pairs `(m, M)` at a time, in the order they finish.
 
@@ -289,39 +257,24 @@ def slices(
         The distance between neighbouring values of `m` and `M`.
     workers
         The number of threads.
-    largest_database, hypothesis
-        As in `check`.
+    **options
+        Those of `check`.
     """
     workers = _validate.positive_integer("workers", workers, most=_MOST_WORKERS)
     m, M = grid(step)
+    starts = range(0, m.size, _PAIRS_PER_SLICE)
+    parts = [slice(start, start + _PAIRS_PER_SLICE) for start in starts]
     executor = ThreadPoolExecutor(workers)
     try:
-        running = [
-            executor.submit(
-                check,
-                epsilons,
-                m[start : start + _PAIRS_PER_SLICE],
-                M[start : start + _PAIRS_PER_SLICE],
-                largest_database=largest_database,
-                hypothesis=hypothesis,
-            )
-            for start in range(0, m.size, _PAIRS_PER_SLICE)
-        ]
+        running = [executor.submit(check, epsilons, m[part], M[part], **options) for part in parts]
         for finished in as_completed(running):
             yield finished.result()
     finally:
         executor.shutdown(cancel_futures=True)
 
 
-def verify(
-    epsilons: ArrayLike = EPSILONS,
-    step: float = 0.01,
-    *,
-    workers: int = 2,
-    largest_database: float = LARGEST_DATABASE,
-    hypothesis: Hypothesis = published_terms,
-) -> Verification:
-    """Return the verification of the whole grid; parameters are those of `slices`.
+def verify(epsilons: ArrayLike = EPSILONS, step: float = 0.01, **options: Any) -> Verification:
+    """Return the verification of the whole grid; options are those of `slices`.
 
     Examples
     --------
@@ -329,21 +282,12 @@ def verify(
     >>> found.cells, found.removing.above < 1e-9, found.superfluous.above
     (20, True, 0.0)
     """
-    parts = slices(
-        epsilons,
-        step,
-        workers=workers,
-        largest_database=largest_database,
-        hypothesis=hypothesis,
-    )
-    return reduce(or_, parts)
+    return reduce(or_, slices(epsilons, step, **options))
 
 
-def _compare(
-    found: FloatArray, claimed: FloatArray, cells: tuple[FloatArray, FloatArray, FloatArray]
-) -> Disagreement:
+def _compare(reached: FloatArray, claimed: FloatArray, cells: Terms) -> Disagreement:
     """Return the disagreement of two arrays over the broadcast cells."""
-    excess, shortfall = found - claimed, claimed - found
+    excess = reached - claimed
     if not np.isfinite(excess).all():
         raise ArithmeticError("A value of the verification is not a finite number.")
     epsilon, m, M = np.broadcast_arrays(*cells)
@@ -351,10 +295,5 @@ def _compare(
     def cell(index: np.intp) -> Cell:
         return float(epsilon.flat[index]), float(m.flat[index]), float(M.flat[index])
 
-    return Disagreement(
-        float(excess.max()),
-        float(shortfall.max()),
-        cell(excess.argmax()),
-        cell(shortfall.argmax()),
-        excess.size,
-    )
+    above, below = cell(excess.argmax()), cell(excess.argmin())
+    return Disagreement(float(excess.max()), float(0.0 - excess.min()), above, below, excess.size)

@@ -1,18 +1,16 @@
 """The search for the largest candidate of the suprema in the proof of Theorem 5.4.
 
-Neither score nor gain of a candidate depends on epsilon. So one dense survey of all candidates,
-reduced to the largest gain for every score, serves all epsilons of a pair `(m, M)`. For each
-epsilon, the best candidates of every kind are then improved by a pattern search that moves one
-coordinate at a time. The search is not told where the maximum is supposed to be.
-
-The candidates of the suprema in the proof of Theorem 5.4, each as a point in a unit cube.
-
 Every candidate in Formula B.8 has the form `(E - (E-1) score) * e^gain`, where `score` is the
 outlier score of the record that is removed, `gain` is what the other N records contribute, and
-neither depends on epsilon. Every candidate is feasible: the constraint `t <= U_k` of the paper is
-built into the coordinates, which all run from 0 to 1. Powers with exponent N are taken as `log1p`
-of the excess over 1, so that nothing is lost at N = 1e9, where the textbook form keeps only seven
-decimals. J and k run over real numbers, as in the paper.
+neither depends on epsilon. So one dense survey of all candidates, reduced to the largest gain for
+every score, serves all epsilons of a pair `(m, M)`. For each epsilon, the best candidates of every
+kind are then improved by a pattern search that moves one coordinate at a time. The search is not
+told where the maximum is supposed to be.
+
+Every candidate is feasible: the constraint `t <= U_k` of the paper is built into the coordinates,
+which all run from 0 to 1. Powers with exponent N are taken as `log1p` of the excess over 1, so that
+nothing is lost at N = 1e9, where the textbook form keeps only seven decimals. J and k run over real
+numbers, as in the paper.
 
 The cases N = 1 and N = 2 are as defined in Theorem B.21 (with `a_i / z_i` where its display has
 `a_i`), not by the closed forms of its proof.
@@ -70,7 +68,7 @@ _SHALLOW = 0.01
 def largest_when_removing(
     epsilon: ArrayLike, m: float, M: float, *, largest_database: float = LARGEST_DATABASE
 ) -> FloatArray:
-    """Return the logarithm of the largest value found for Formula B.8, for each epsilon.
+    """Return the logarithm of the largest value reached by Formula B.8, for each epsilon.
 
     Parameters
     ----------
@@ -139,7 +137,7 @@ def _database_sizes(largest: float) -> FloatArray:
 
 
 @compiled
-def _place(index: int, points: int) -> float:
+def _coordinate(index: int, points: int) -> float:
     """Return the index-th of equally spaced points in [0, 1]."""
     return index / (points - 1) if points > 1 else 0.0
 
@@ -155,7 +153,7 @@ def _class(point: FloatArray) -> int:
 def _survey(
     family: int, m: float, M: float, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return scores, gains and places of the candidates with the largest gain, by class and bin."""
+    """Return score, gain and point of the candidates with the largest gain, by class and bin."""
     scores = np.zeros((_CLASSES, _SCORE_BINS))
     gains = np.full((_CLASSES, _SCORE_BINS), -np.inf)
     points = np.zeros((_CLASSES, _SCORE_BINS, COORDINATES))
@@ -165,13 +163,13 @@ def _survey(
     for size in sizes if resolution[SIZE] > 1 else sizes[:1]:
         point[SIZE] = size
         for i in range(resolution[OUTSIDE]):
-            point[OUTSIDE] = _place(i, resolution[OUTSIDE])
+            point[OUTSIDE] = _coordinate(i, resolution[OUTSIDE])
             for j in range(resolution[RAISED]):
-                point[RAISED] = _place(j, resolution[RAISED])
+                point[RAISED] = _coordinate(j, resolution[RAISED])
                 for k in range(resolution[FIRST_SCORE]):
-                    point[FIRST_SCORE] = _place(k, resolution[FIRST_SCORE])
+                    point[FIRST_SCORE] = _coordinate(k, resolution[FIRST_SCORE])
                     for n in range(resolution[SECOND_SCORE]):
-                        point[SECOND_SCORE] = _place(n, resolution[SECOND_SCORE])
+                        point[SECOND_SCORE] = _coordinate(n, resolution[SECOND_SCORE])
                         score, gain = score_and_gain(family, point, m, M)
                         group = _class(point)
                         slot = min(max(int((score - m) * per_score), 0), _SCORE_BINS - 1)
@@ -203,13 +201,7 @@ def _moved(point: FloatArray, coordinate: int, step: float, largest: float) -> f
 
 @compiled
 def _climb(
-    family: int,
-    point: FloatArray,
-    held: int,
-    shrink: float,
-    m: float,
-    M: float,
-    largest: float,
+    family: int, point: FloatArray, held: int, shrink: float, m: float, M: float, largest: float
 ) -> float:
     """Move `point` uphill by one coordinate at a time, never `held`; return its value."""
     value = _value(family, point, shrink, m, M)

@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 
-from omit.papers.base import Claim, Computed, Finding, Paper, agreement, claim
+from omit.papers.base import Claim, Computed, Finding, Paper, agreement, claim, claims_in
 from omit.papers.statistical_privacy import cells, figures
 from omit.statistical.properties import sampled_property_curve
 
@@ -49,9 +49,9 @@ def queries_of_dp(table: pd.DataFrame) -> Finding:
 
 @claim(
     "Abstract, Section 6",
+    "queries",
     "For fixed privacy parameters and utility loss, statistical privacy allows significantly "
     "more queries than differential privacy.",
-    "queries",
     of=cells.both_tables,
 )
 def more_queries(table: pd.DataFrame) -> Finding:
@@ -70,8 +70,8 @@ def more_queries(table: pd.DataFrame) -> Finding:
 
 @claim(
     "Theorems 5.1 to 5.4",
-    "A random partition achieves the average of its blocks' deltas.",
     "composition",
+    "A random partition achieves the average of its blocks' deltas.",
     of=lambda computed: (cells.both_tables(computed), computed.frame(cells.ENUMERATED)),
 )
 def average_of_blocks(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Finding:
@@ -89,9 +89,9 @@ def average_of_blocks(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Finding:
 
 @claim(
     "Example 1",
+    "known-entries",
     "The sampling privacy curve with v known entries, as an average over a hypergeometric "
     "distribution.",
-    "known-entries",
 )
 def _known_entries(computed: Computed) -> Finding:
     curve = partial(sampled_property_curve, 12, 0.5, 6, 0.1, known=11, conditional=True)
@@ -106,8 +106,8 @@ def _known_entries(computed: Computed) -> Finding:
 
 @claim(
     "Section 7",
-    "Statistical privacy bounds are strictly sharper than those of Bhaskar et al.",
     "known-entries",
+    "Statistical privacy bounds are strictly sharper than those of Bhaskar et al.",
 )
 def _older_bounds(computed: Computed) -> Finding:
     return Finding(
@@ -132,14 +132,7 @@ PAPER = Paper(
     "D. Breutigam, R. Reischuk, “Parallel Composition for Statistical Privacy”, "
     "Universität zu Lübeck.",
     figures.EXHIBITS,
-    (
-        *_of_table(cells.TABLE_1),
-        *_of_table(cells.TABLE_2),
-        more_queries,
-        average_of_blocks,
-        _known_entries,
-        _older_bounds,
-    ),
+    (*_of_table(cells.TABLE_1), *_of_table(cells.TABLE_2), *claims_in(globals())),
     notes=lambda computed: (
         "Statistical privacy and differential privacy are different promises: the first assumes "
         "that the adversary knows the distribution of the entries and none of the entries. Where "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -187,29 +187,24 @@ def _enumerated(parameters: Row, prepared: object, rng: np.random.Generator) -> 
 def _released(laws: Sequence[Law], value: int, case: SmallCase) -> dict[Answers, float]:
     """Return the law of all answers if the first entry has a value."""
     fixed = [{value: 1.0}, *laws[1:]]
-    templates = list(_partitions(frozenset(range(len(laws))), case.sizes))
-    found: dict[Answers, float] = defaultdict(float)
+    # Every way to draw disjoint blocks of these sizes, with the entries that remain.
+    partitions: list[tuple[tuple[tuple[int, ...], ...], set[int]]] = [((), set(range(len(laws))))]
+    for size in case.sizes:
+        partitions = [
+            ((*blocks, block), rest - set(block))
+            for blocks, rest in partitions
+            for block in itertools.combinations(sorted(rest), size)
+        ]
+    released: dict[Answers, float] = defaultdict(float)
     for database in itertools.product(*fixed):
         weight = math.prod(law[entry] for law, entry in zip(fixed, database, strict=True))
-        for template in templates:
+        for blocks, _ in partitions:
             answers: Answers = ()
-            for block in template:
+            for block in blocks:
                 scores = case.analyst(answers).scores
                 answers = (*answers, sum(scores[database[entry]] for entry in block))
-            found[answers] += weight / len(templates)
-    return found
-
-
-def _partitions(
-    entries: frozenset[int], sizes: Sequence[int]
-) -> Iterable[tuple[tuple[int, ...], ...]]:
-    """Yield every way to draw disjoint blocks of these sizes."""
-    if not sizes:
-        yield ()
-        return
-    for block in itertools.combinations(sorted(entries), sizes[0]):
-        for others in _partitions(entries - set(block), sizes[1:]):
-            yield (block, *others)
+            released[answers] += weight / len(partitions)
+    return released
 
 
 ENUMERATED = Computation("composition by enumeration", 1, _enumerated)
