@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+import scipy.linalg  # noqa: F401  # it has to be there to be limited
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from omit.cli.main import main
 
@@ -15,13 +17,25 @@ from omit.cli.main import main
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
+# Pages whose examples take seconds by what they show.
+SLOW_PAGES = {"clustering.md", "errata.md", "how-exact.md"}
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let linear algebra use one thread: there are as many test processes as processors."""
+    threadpool_limits(limits=1, user_api="blas")
+
+
+@pytest.hookimpl(tryfirst=True)  # before anything is selected by its marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave campaigns out unless they are asked for, whatever else is selected."""
+    """Mark slow pages, and leave campaigns out unless they are asked for."""
+    for item in items:
+        if item.path.name in SLOW_PAGES:
+            item.add_marker(pytest.mark.slow)
     if "campaign" in (config.option.markexpr or ""):
         return
     campaigns = [item for item in items if item.get_closest_marker("campaign")]
-    items[:] = [item for item in items if item not in campaigns]
+    items[:] = [item for item in items if not item.get_closest_marker("campaign")]
     config.hook.pytest_deselected(items=campaigns)
 
 

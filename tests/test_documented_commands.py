@@ -13,8 +13,14 @@ from tests.conftest import Run
 
 ROOT = Path(__file__).parent.parent
 SESSION = re.compile(r"^\$ omit ([^\n]*)\n((?:(?!\$ |```)[^\n]*\n)+)", re.MULTILINE)
+SLOW = "best lognormal"
 EXAMPLES = [
-    pytest.param(words, shown, id=f"{page.stem}: omit {words}")
+    pytest.param(
+        words,
+        shown,
+        id=f"{page.stem}: omit {words}",
+        marks=[pytest.mark.slow] if words.startswith(SLOW) else [],
+    )
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     for words, shown in SESSION.findall(page.read_text(encoding="utf-8"))
 ]

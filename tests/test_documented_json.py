@@ -52,6 +52,7 @@ COMMANDS = [
     ("The others", "verify theorem-5.4 --step 0.5 --epsilon 1"),
     ("The others", "reproduce statistical-privacy --table 2 --where process"),
 ]
+SLOW = ("disclose", "verify mixture")
 
 
 def _keys(content: Any) -> Iterator[str]:
@@ -65,7 +66,17 @@ def _keys(content: Any) -> Iterator[str]:
                 yield from _keys(value)
 
 
-@pytest.mark.parametrize(("section", "words"), COMMANDS, ids=[words for _, words in COMMANDS])
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        pytest.param(
+            *command,
+            id=command[1],
+            marks=[pytest.mark.slow] if command[1].startswith(SLOW) else [],
+        )
+        for command in COMMANDS
+    ],
+)
 def test_every_key_is_documented(
     omit_command: Callable[[str], Run],
     monkeypatch: pytest.MonkeyPatch,

@@ -9,6 +9,8 @@ import pytest
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 
+pytestmark = pytest.mark.slow
+
 CELLS = """
 import omit
 ages = omit.read("adult", "age")

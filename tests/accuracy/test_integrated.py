@@ -119,6 +119,7 @@ def test_the_squared_error_after_sampling_is_that_over_all_samples(
     assert found.value == pytest.approx(total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", DRAWN, ids=str)
 @pytest.mark.parametrize("metric", ["squared", "relative"])
 def test_integrated_errors_are_those_over_all_samples(mechanism: Mechanism, metric: Metric) -> None:
@@ -147,6 +148,7 @@ def test_without_omission_the_error_is_exact(mechanism: Mechanism) -> None:
         assert found.value == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [*EXACT, *DRAWN], ids=str)
 def test_plain_simulation_agrees(mechanism: Mechanism) -> None:
     column, sampling = read("beta"), FixedSizeSampling(size=1001, population=10_001)

@@ -93,6 +93,7 @@ def test_simulated_points_are_counted() -> None:
     assert found.simulated == 2 * (1 + 2 + 6)
 
 
+@pytest.mark.slow
 def test_few_records_of_many_values_are_simulated_where_all_errors_would_take_minutes() -> None:
     few = Column.from_values(np.arange(20, 80), bounds=(0, 125), name="age")
     found = landscape(few, NoisyMean(), Guarantee(1.0), (0.5,), (0.3,), (0.1, 0.3))

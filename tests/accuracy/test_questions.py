@@ -66,6 +66,7 @@ def test_clusterings_without_noise_differ_by_their_starts_only() -> None:
         assert prepared.notes == ()
 
 
+@pytest.mark.slow
 def test_a_million_is_an_epsilon_like_any_other() -> None:
     target = Guarantee(1e6, neighbours="replace")
     error = expected_error(ages, GlobalQuantile(), target)

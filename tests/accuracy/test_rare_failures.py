@@ -52,6 +52,7 @@ def _exact_error(
     return float(weights @ errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["squared", "relative"])
 @pytest.mark.parametrize(
     ("share", "size", "epsilon"),

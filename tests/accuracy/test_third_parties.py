@@ -102,6 +102,7 @@ def _run(environment: dict[str, str], *words: str) -> str:
 EXACT = [2.0, 2500.0 + 25.0 + 2.0]
 
 
+@pytest.mark.slow
 def test_they_are_exact_on_the_command_line(installed: dict[str, str]) -> None:
     people = str(Path(installed["PEOPLE"]) / "people.csv")
     options = (

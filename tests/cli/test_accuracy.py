@@ -174,6 +174,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch, *axes: tuple[float, ...]) -> None:
     monkeypatch.setattr(report, "CurvesQuestion", lambda question: CurvesQuestion(question, *axes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", ["kmeans", "kmedian"])
 def test_a_clustering_is_compared_with_a_report(
     omit_command: Callable[[str], Run],

@@ -39,6 +39,7 @@ def test_json_says_the_same_to_programs(omit_command: Omit) -> None:
     assert content["rows"][3]["witness"]
 
 
+@pytest.mark.slow
 def test_k_anonymity_is_over_all_attributes_unless_some_are_named(omit_command: Omit) -> None:
     asked = "disclose adult --attributes race,sex,education,marital-status --json"
     shown = json.loads(omit_command(asked).out)["result"]
@@ -82,6 +83,7 @@ def test_the_report_is_one_file(omit_command: Omit, tmp_path: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["table.html"]
 
 
+@pytest.mark.slow
 def test_tasks_are_told_and_drawn(omit_command: Omit, tmp_path: Path) -> None:
     file = tmp_path / "table.html"
     run = omit_command(f"{QUESTION} --report {file} --predict income --two-way sex,income")
@@ -185,6 +187,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
 def test_the_paper_is_reproduced_with_verdicts(omit_command: Omit, tmp_path: Path) -> None:
     folders = f"--output {tmp_path} --store {tmp_path / 'study'}"

@@ -111,6 +111,7 @@ def test_help_on_a_narrow_screen_is_whole(
         assert (names, cut) == (names, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_symbols_that_an_output_lacks_are_written_in_letters(encoding: str) -> None:
     words = ("compare", "adult", "--column", "age", "--omit", "none", "--no-report")
@@ -153,6 +154,7 @@ def test_a_narrow_screen_takes_no_digit_from_a_bound(columns: str) -> None:
         assert shown in said
 
 
+@pytest.mark.slow
 def test_an_interruption_while_a_file_is_read_ends_with_130(tmp_path: Path) -> None:
     import duckdb
 

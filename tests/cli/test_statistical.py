@@ -174,6 +174,7 @@ def test_a_bound_is_marked_as_one(omit_command: Omit) -> None:
     assert re.search(r"Where δ is a bound, it is at most \S+ above the truth", bound)
 
 
+@pytest.mark.slow
 def test_the_paper_is_reproduced(omit_command: Omit) -> None:
     run = omit_command("reproduce statistical-privacy --where process --output there")
     assert run.code == 0

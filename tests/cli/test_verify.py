@@ -14,6 +14,7 @@ from tests.conftest import Run
 Omit = Callable[[str], Run]
 
 
+@pytest.mark.slow
 def test_theorem_5_4_is_verified_on_a_coarse_grid(omit_command: Omit) -> None:
     words = "verify theorem-5.4 --step 0.25 --epsilon 0.5 --epsilon 2"
     shown = omit_command(words)
@@ -46,6 +47,7 @@ def test_a_step_that_divides_nothing_is_one_sentence(omit_command: Omit) -> None
     assert (run.code, run.out) == (2, "")
 
 
+@pytest.mark.slow
 def test_the_mixture_bound_is_verified(omit_command: Omit) -> None:
     run = omit_command("verify mixture --cases 5")
     assert run.code == 0

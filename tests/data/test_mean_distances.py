@@ -210,6 +210,7 @@ def test_no_distance_exceeds_that_of_opposite_corners(distance: str, dimensions:
         assert pair_distance([0.0] * dimensions, list(corner), distance)[0] <= largest
 
 
+@pytest.mark.slow
 def test_totals_are_the_sums_of_all_pairs() -> None:
     rows = np.random.default_rng(4).integers(0, 5, size=(40, 3)) / 4
     points = Points.from_rows(rows, (0, 1))

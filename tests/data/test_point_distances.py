@@ -124,6 +124,7 @@ def test_a_narrow_column_far_from_zero_keeps_its_digits() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 5])
 def test_the_number_of_threads_changes_no_bit(threads: int) -> None:
     code = (
@@ -208,6 +209,7 @@ def test_the_absolute_distance_is_refused_for_points() -> None:
         )
 
 
+@pytest.mark.slow
 def test_scores_of_adult_hold_for_some_of_its_records() -> None:
     points = read_points("adult")
     some = np.random.default_rng(3).choice(points.size, 50, replace=False)

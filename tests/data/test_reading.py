@@ -20,6 +20,7 @@ from omit.data.reading import read
 from tests.data.tables import DATABASE, PEOPLE, STRANGE, refusal, write
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(
     numbers=st.lists(
@@ -69,6 +70,7 @@ def test_every_source_gives_numpys_own_unique_counts_after_clamping(
             assert column.name == STRANGE
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(
     words=st.lists(

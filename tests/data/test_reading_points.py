@@ -32,6 +32,7 @@ def refusal(source: Any, columns: Any = None, **declared: Any) -> str:
     return sentence
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(records=st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=30))
 def test_every_source_gives_the_complete_records_in_their_order(

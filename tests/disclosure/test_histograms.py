@@ -196,6 +196,7 @@ def test_draws_have_the_closed_form_errors(mechanism: Protection) -> None:
     ).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 def test_discrete_gaussian_draws_have_their_law(exact: bool) -> None:
     """A chi-square test at level 1e-5."""

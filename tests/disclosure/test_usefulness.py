@@ -39,6 +39,7 @@ def test_a_release_that_is_always_the_same_is_learnt_once() -> None:
     assert found.runs == 1
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_accuracy_covers_the_mean_of_many_releases() -> None:
     """False alarms: a 95 % interval of 30 runs against 400 others, about one in twenty seeds."""
     noise = LaplaceHistogram(0.05)
@@ -117,6 +118,7 @@ def test_groups_are_read_with_commas_in_categories() -> None:
             parse_groups(bad)
 
 
+@pytest.mark.slow
 def test_an_assessment_has_both_tasks_for_every_protection(tmp_path: Path) -> None:
     table = tabulate("adult", ["race", "sex", "education", "income"])
     found = assess(

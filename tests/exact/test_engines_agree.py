@@ -102,6 +102,7 @@ def exact(setting: Setting) -> float | None:
     return error.value if error.method == "exact" else None
 
 
+@pytest.mark.slow
 def test_the_engines_agree_on_the_mean() -> None:
     scores = []
     for setting in random_settings(seed=71, number=75, statistic="mean"):
@@ -116,6 +117,7 @@ def test_the_engines_agree_on_the_mean() -> None:
     assert stats.kstest(scores, "norm").pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_the_engines_agree_on_the_mode() -> None:
     surprises = []
     for setting in random_settings(seed=72, number=64, statistic="mode"):

@@ -54,6 +54,7 @@ def test_binomials_of_a_million_records_keep_their_digits() -> None:
     np.testing.assert_allclose(window.probabilities[chosen], expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_every_so_many_sums_do_as_well_as_all_within_the_bound(kind: str) -> None:
     # Wide noise: most sums can be passed over.
@@ -114,6 +115,7 @@ def test_a_lattice_is_found_within_rounding_only(values: list[float], step: floa
     assert found == (step if step is None else pytest.approx(step))
 
 
+@pytest.mark.slow
 def test_a_merged_law_tells_probabilities_of_answers_under_narrow_noise_too() -> None:
     from omit.exact.noisy_quotient import NoisyQuotient
 

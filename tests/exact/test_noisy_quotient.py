@@ -147,6 +147,7 @@ def _digits(quotient: NoisyQuotient, s: float, n: float, truth: float) -> float:
         return float(clamped * distance(mpmath.mpf(1)) + rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize(
     ("noise", "bounds", "s", "n", "truth", "scale"),

@@ -103,6 +103,7 @@ def test_more_entries_than_can_be_summed_are_refused() -> None:
         one_more(10**13, 0.5, np.array([0.1]))
 
 
+@pytest.mark.slow
 def test_deltas_are_precise_for_as_many_entries_as_are_taken() -> None:
     """There one term is 1e-5 of the sum, and is itself a difference in the twelfth digit."""
     trials, success = 10**12, 0.1

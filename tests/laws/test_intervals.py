@@ -53,6 +53,7 @@ def test_intervals_of_bounded_runs_cover_however_rare_a_bad_run_is(runs: int) ->
         assert _coverage(lambda drawn: bounded_interval(drawn, 0.0, 1.0), runs, chance) >= 0.95
 
 
+@pytest.mark.slow
 def test_a_bounded_interval_holds_for_whoever_stops_when_it_suits_them() -> None:
     """Of 200 watchers who stop as soon as the interval misses, about 10 may, and few more by luck.
 

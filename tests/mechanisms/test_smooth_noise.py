@@ -109,6 +109,7 @@ def test_the_published_discount_wastes_delta_at_small_epsilon_and_overdraws_it_a
     assert kept.beta < 20.0 / (2 * math.log(2 / 5e-5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [3, 4, 7])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_students_noise_never_loses_more_than_epsilon(degrees: int, epsilon: float) -> None:

@@ -34,6 +34,7 @@ def test_the_excerpt_has_all_records_with_missing_incomes_below_the_threshold() 
     assert "count as 'no'" in table.notes[0]
 
 
+@pytest.mark.slow
 def test_a_fixed_donor_with_everything_swapped_comes_nearest_to_the_printed_swapping_row(
     results: Reproduction,
 ) -> None:

@@ -46,6 +46,7 @@ def test_a_billion_records_are_further_than_2e_7_from_the_formula_for_extreme_sc
     assert 5e-6 < claimed - found < 6e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "m", "M", "largest"),
     [

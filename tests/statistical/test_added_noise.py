@@ -50,7 +50,10 @@ def _by_quadrature(n: int, p: float, epsilon: float, kind: str, scale: float) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "p", "scale"), [(5, 0.5, 0.5), (9, 0.2, 1.0), (200, 0.5, 0.4)])
+@pytest.mark.parametrize(
+    ("n", "p", "scale"),
+    [(5, 0.5, 0.5), (9, 0.2, 1.0), pytest.param(200, 0.5, 0.4, marks=pytest.mark.slow)],
+)
 def test_delta_is_the_integral_of_the_positive_part(
     kind: str, n: int, p: float, scale: float
 ) -> None:
@@ -66,7 +69,9 @@ def test_delta_is_the_integral_of_the_positive_part(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [0.002, 0.2, 1.0, 5.0])
-@pytest.mark.parametrize("n", [1, 2, 5, 50, 200, 1_000, 100_000])
+@pytest.mark.parametrize(
+    "n", [1, 2, 5, 50, 200, 1_000, pytest.param(100_000, marks=pytest.mark.slow)]
+)
 def test_one_group_of_entries_is_a_property_query_with_noise(
     n: int, scale: float, kind: str
 ) -> None:

@@ -164,6 +164,7 @@ def test_the_number_of_dp_queries_is_found_also_where_it_has_many_digits() -> No
     assert Gaussian(error).precise_delta(epsilon, math.sqrt(more) / n) > delta
 
 
+@pytest.mark.slow
 def test_plans_beyond_all_use_are_refused() -> None:
     with pytest.raises(InvalidInput, match="at most 20,000"):
         plan(10**12, 10**9, 0.1)

@@ -87,6 +87,7 @@ def _noisy_by_quadrature(n: int, p: float, noise: str, scale: float, epsilon: fl
     return max(integrate(1, 0), integrate(0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "scale"), [("gaussian", 0.3), ("gaussian", 1.5), ("laplace", 0.4), ("laplace", 2.0)]
 )

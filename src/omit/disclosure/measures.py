@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
@@ -336,11 +337,10 @@ def released_accuracy(
     """Return how well a classifier that learns from releases predicts the original records."""
     runs = require_runs(table, runs)
     always_the_same = not (errors or require_protection(protection).errors(table)).variance.any()
-    scores = [
-        logistic_accuracy(table, draw, target)
-        for block in protection.simulate_in_blocks(table, rng, 1 if always_the_same else runs)
-        for draw in block
-    ]
+    blocks = protection.simulate_in_blocks(table, rng, 1 if always_the_same else runs)
+    # A fit is so small that threads of linear algebra would wait for one another most of the time.
+    with threadpool_limits(limits=1, user_api="blas"):
+        scores = [logistic_accuracy(table, draw, target) for block in blocks for draw in block]
     if always_the_same:
         return Accuracy(scores[0], scores[0], scores[0], 1)
     mean = student_interval(np.array(scores)).within(0.0, 100.0)
