@@ -331,7 +331,7 @@ def test_a_notebook_shows_names_as_text_never_as_markup() -> None:
 def test_what_must_be_said_is_said_beside_the_numbers() -> None:
     tied = Column.from_values([1, 1, 3, 3, 2, 9], bounds=(1, 4), name="rooms")
     result = compare(tied, NoisyMode(), Guarantee(1.0))
-    assert any("moved into the bounds" in note for note in result.notes)
+    assert any("outside [1, 4] and was clamped" in note for note in result.notes)
     assert "2 values share the largest count; each of them counts as right." in result.notes
     anything = np.random.default_rng(0).uniform(1, 90, 60)
     decimals = Column.from_values(anything, bounds=(1, 90))
@@ -346,3 +346,37 @@ def test_what_must_be_said_is_said_beside_the_numbers() -> None:
 def test_a_wrong_relation_is_refused_not_listed() -> None:
     with pytest.raises(WrongNeighbours):
         compare(ages, NoisyMean(), Guarantee(1.0, neighbours="replace"), PoissonSampling(0.5))
+
+
+def test_answers_worse_than_the_middle_of_the_bounds_hold_no_information() -> None:
+    hidden = compare(ages, NoisyMean(), Guarantee(1e-5), PoissonSampling(0.5))
+    middle = sum(ages.bounds or ()) / 2
+    assert hidden.uninformed is not None
+    assert hidden.uninformed.answer == middle
+    assert hidden.uninformed.error == pytest.approx(100 * abs(middle / ages.mean - 1))
+    assert hidden.rows[1].standing == "no information"
+    assert "nothing tested tells more than the middle of the bounds" in hidden.verdict
+    assert "beats using all records" not in hidden.verdict
+
+
+def test_a_middle_that_is_the_truth_by_luck_does_not_make_good_answers_worthless() -> None:
+    lucky = Column.from_values([49, 50, 51] * 1000, bounds=(0, 100))
+    result = compare(lucky, NoisyMean(), Guarantee(1.0), PoissonSampling(0.5))
+    assert result.uninformed is not None
+    assert result.uninformed.error == 0
+    assert result.rows[1].standing == "worse"
+
+
+def test_sampling_is_not_said_to_pay_among_answers_that_tell_nothing() -> None:
+    published = NoisyMean(variant="published")
+    wide = Column.from_values([20, 30, 40] * 3, bounds=(0, 125))
+    result = compare(wide, published, Guarantee(0.3), PoissonSampling(0.1), PoissonSampling(0.5))
+    assert all(row.ratio is not None and row.ratio < 1 for row in result.rows[1:])
+    assert {row.standing for row in result.rows[1:]} == {"no information"}
+    assert "beats using all records" not in result.verdict
+
+
+def test_modes_and_clusterings_have_no_middle() -> None:
+    result = compare(ages, NoisyMode(), Guarantee(1.0))
+    assert result.uninformed is None
+    assert not any("middle of the bounds" in note for note in result.notes)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from omit import _validate
-from omit.accuracy.comparison import Comparison, Row
+from omit.accuracy.comparison import Comparison, Row, Uninformed
 from omit.accuracy.expected import Question, Setting
 from omit.accuracy.simulated import compared_runs, looks
 from omit.data.base import Data
@@ -15,7 +18,7 @@ from omit.errors import InvalidInput, NotExact, Unattainable
 from omit.exact.error import ExpectedError
 from omit.guarantee import Guarantee
 from omit.laws.intervals import Judgement, judge
-from omit.mechanisms.base import Mechanism
+from omit.mechanisms.base import Mechanism, number_errors
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 
@@ -65,7 +68,27 @@ def compared(question: Question, omissions: Sequence[Omission]) -> Comparison:
         rows = _rows_run_by_run(settings)
     else:
         rows = _rows_by_intervals(settings)
-    return Comparison(question, tuple(rows), baseline.prepared.notes)
+    comparison = Comparison(question, tuple(rows), baseline.prepared.notes, _uninformed(baseline))
+    return replace(comparison, rows=tuple(map(partial(_informing, comparison), rows)))
+
+
+def _uninformed(baseline: Setting) -> Uninformed | None:
+    """Return the answer that needs no data, where answers are numbers within the bounds."""
+    bounds, mechanism = baseline.question.data.bounds, baseline.question.mechanism
+    if not mechanism.within_bounds or bounds is None:
+        return None
+    truth, (lower, upper) = baseline.prepared.truth, bounds
+    answer = lower + (upper - lower) / 2
+    luck = truth + (upper - lower) / 8
+    error, of_luck = number_errors(mechanism.metric, np.array([answer, luck]), truth).tolist()
+    return Uninformed(answer, error, max(error, of_luck))
+
+
+def _informing(comparison: Comparison, row: Row) -> Row:
+    """Return a row that is said to hold no information where that is so."""
+    if row.standing in ("baseline", "unattainable") or comparison.informs(row):
+        return row
+    return replace(row, standing="no information")
 
 
 def require_omission(omission: object) -> None:

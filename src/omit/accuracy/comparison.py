@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from omit._text import fixed_down, show_quantity, show_ratio
 from omit.accuracy.expected import Question
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-Standing = Literal["baseline", "better", "worse", "undecided", "unattainable"]
+Standing = Literal["baseline", "better", "worse", "undecided", "unattainable", "no information"]
 
 _UNBEATEN = "nothing tested beats using all records"
 
@@ -38,6 +38,18 @@ NOT_PRIVATE = (
     "This mechanism is NOT private: its noise has no guarantee, whatever epsilon and delta say; it "
     "is for comparing with what was published, never for a release."
 )
+
+
+class Uninformed(NamedTuple):
+    """An answer that needs no data, the middle of the bounds, and its error.
+
+    An expected error above `limit` tells nothing. That is the error of the middle, but at least
+    that of an answer an eighth of the bounds away: if the truth is the middle, that is luck.
+    """
+
+    answer: float
+    error: float
+    limit: float
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,11 @@ class Row:
     difference: Interval | None = None
 
     @property
+    def short_name(self) -> str:
+        """The omission as tables name it."""
+        return str(self.omission).replace(" suppression with", "")
+
+    @property
     def no_noise(self) -> bool:
         """Whether the guarantee holds without any noise."""
         return isinstance(self.promise, NoNoiseNeeded)
@@ -73,6 +90,7 @@ class Comparison(Result):
     question: Question
     rows: tuple[Row, ...]
     mechanism_notes: tuple[str, ...] = ()
+    uninformed: Uninformed | None = None
 
     command: ClassVar[str] = "compare"
 
@@ -92,15 +110,20 @@ class Comparison(Result):
                 "A sum over the records that were kept shrinks with their number: it does not tell "
                 "whether leaving records out helps."
             )
-        setting = self._setting()
+        setting = self.setting
         if len(self.rows) == 1:
             return f"{setting} no omission was tested."
         if not tested:
             return f"{setting} none of the omissions can reach the guarantee."
         if self.rows[0].ratio is None:
             return f"{setting} using all records gives no error that could be seen: {_UNBEATEN}."
+        if not any(map(self.informs, self.rows)):
+            return (
+                f"{setting} nothing tested tells more than the middle of the bounds, "
+                f"{self._middle()}, which needs no data: using all records does not, either."
+            )
         # What surely beats all records comes before what might, and that before what does not.
-        order: dict[Standing, int] = {"better": 0, "undecided": 1}
+        order: dict[Standing, int] = {"better": 0, "undecided": 1, "no information": 3}
         best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
         name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
         effect = f"{setting} {name} multiplies the expected error by {shown_ratio(best)}"
@@ -110,6 +133,16 @@ class Comparison(Result):
             return f"{effect}, which cannot be told apart from using all records."
         return f"{effect}; {_UNBEATEN}."
 
+    def informs(self, row: Row) -> bool:
+        """Tell whether the answers of a row may be nearer than one that needs no data."""
+        return row.error is not None and (
+            self.uninformed is None or row.error.low <= self.uninformed.limit
+        )
+
+    def _middle(self) -> str:
+        assert self.uninformed is not None
+        return f"{self.uninformed.answer:g}"
+
     @property
     def guarantee_shown(self) -> str:
         """The guarantee of the releases, or that there is none."""
@@ -118,8 +151,9 @@ class Comparison(Result):
             return str(target)
         return f"noise as if for {target}, NOT private"
 
-    def _setting(self) -> str:
-        """Return what the verdict holds for, up to its comma or colon."""
+    @property
+    def setting(self) -> str:
+        """What the verdict holds for, up to its comma or colon."""
         question, whom = self.question, ""
         if question.rows_per_person > 1:
             whom += f" for a person with up to {question.rows_per_person} records"
@@ -153,7 +187,16 @@ class Comparison(Result):
             notes.append(
                 "The guarantee is that of the mechanism alone; releases differ in privacy."
             )
-        return (*notes, *self._notes_on_simulation())
+        return (*notes, *self._notes_on_simulation(), *self._notes_on_the_middle())
+
+    def _notes_on_the_middle(self) -> list[str]:
+        """Return what an answer without any data errs by."""
+        if self.uninformed is None:
+            return []
+        error = show_quantity(self.uninformed.error, self.question.mechanism.unit)
+        return [
+            f"The middle of the bounds, {self._middle()}, needs no data and has the error {error}."
+        ]
 
     def _notes_on_simulation(self) -> list[str]:
         """Return which rows are simulated and why, and what to think of their intervals."""
@@ -197,7 +240,7 @@ class Comparison(Result):
         unit = self.question.mechanism.unit
         fields = [
             Field("omission", "omission"),
-            Field("mechanism's ε", "promise", _shown_promise, numeric=True),
+            Field("mechanism's ε", "promise", shown_promise, numeric=True),
             Field("error", "error", lambda value: show_quantity(value, unit), numeric=True),
             Field("95 % interval", "interval", shown_interval),
             Field("difference, 95 % interval", "difference", _shown_difference),
@@ -212,7 +255,7 @@ class Comparison(Result):
     def _cells(self, row: Row) -> tuple[Any, ...]:
         compared = any(other.difference is not None for other in self.rows)
         differences = (row.difference,) if compared else ()
-        name = str(row.omission).replace(" suppression with", "")
+        name = row.short_name
         if row.error is None:
             return (name, "unattainable", None, None, *differences, None, None)
         error = row.error
@@ -250,6 +293,7 @@ class Comparison(Result):
             "noise_reduction": question.noise_reduction,
             "metric": question.mechanism.metric,
             "sampled_from": question.sampled_from,
+            "uninformed": None if self.uninformed is None else self.uninformed._asdict(),
             "rows": self.to_records(),
             "verdict": self.verdict,
             "notes": [*self.notes, self.caution],
@@ -325,7 +369,8 @@ def shown_ratio(row: Row) -> str:
     return show_ratio(row.ratio, row.error is not None and row.error.method == "exact")
 
 
-def _shown_promise(promise: Promise | str) -> str:
+def shown_promise(promise: Promise | str) -> str:
+    """Return what the mechanism may use, rounded down, or that it needs no noise."""
     if isinstance(promise, NoNoiseNeeded):
         return "no noise"
     if isinstance(promise, str):

@@ -9,6 +9,7 @@ from typing import Any
 from omit.accuracy.comparison import NOT_PRIVATE, Comparison
 from omit.accuracy.figures import rate_figure, score_figure
 from omit.accuracy.grids import Curves, CurvesQuestion
+from omit.accuracy.ranking import Ranking, ranked
 from omit.guarantee import relation
 from omit.report.files import svg, write_text
 from omit.report.result import page, render
@@ -48,6 +49,7 @@ def comparison_report(comparisons: Sequence[Comparison], curves: Sequence[Curves
         caution=first.caution,
         what_is_equal=_what_is_equal(first),
         guarantee=str(first.question.guarantee),
+        rankings=[each for each in ranked(comparisons) if isinstance(each, Ranking)],
         sections=[_section(each) for each in comparisons],
         all_curves=[_curves(each) for each in curves],
         assumptions=_assumptions(comparisons),

@@ -67,7 +67,7 @@ class Best(Result):
         factor = "" if ratio is None else f" (error {ratio:.4g} times that of all records)"
         private = comparison.question.mechanism.private
         if self.omission is None:
-            sure = "beats" if comparison.rows[1].standing == "worse" else "surely beats"
+            sure = "surely beats" if comparison.rows[1].standing == "undecided" else "beats"
             return (
                 f"None: of {self.tried} omissions tried, none {sure} using all records "
                 f"{'at' if private else 'with'} {comparison.guarantee_shown}; the nearest is "

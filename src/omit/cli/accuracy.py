@@ -148,6 +148,7 @@ def compare(
 ) -> None:
     """What does an omission cost in accuracy, at the same privacy?"""
     from omit.accuracy.compare import compare as run_comparison
+    from omit.accuracy.ranking import ranked
     from omit.accuracy.report import curve_steps, write_report
     from omit.accuracy.search import usual_omissions
     from omit.omissions.names import parse_omission
@@ -177,7 +178,7 @@ def compare(
                 )
             )
             advance()
-    emit(chosen.context, *comparisons, json=json)
+    emit(chosen.context, *ranked(comparisons), json=json)
     if file is not None:
         with progress_bar("report", curve_steps(comparisons), not json) as advance:
             write_report(file, comparisons, advance)

@@ -68,6 +68,8 @@ class Mechanism(ABC):
     """What makes a record an outlier for it: "absolute", "discrete" or "euclidean"."""
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE, REPLACE)
     """The neighbour relations for which the noise is known, the usual one first."""
+    within_bounds: ClassVar[bool] = False
+    """Whether it answers with a number that the declared bounds hold, and `truth` is one, too."""
 
     @property
     def published_runs(self) -> int:
@@ -143,6 +145,8 @@ class Prepared(ABC):
     """A mechanism with its data, its noise and its truth, ready for any number of draws."""
 
     mechanism: Mechanism
+    truth: Any
+    """What answers are compared with."""
     notes: tuple[str, ...] = ()
     """What must be said with results at this promise."""
 

@@ -96,6 +96,7 @@ class NoisyMean(Mechanism):
     metric: Literal["relative", "squared"] = "relative"
 
     statistic: ClassVar[str] = "mean"
+    within_bounds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.noise not in ("laplace", "gaussian"):

@@ -75,6 +75,7 @@ class QuantileMechanism(Mechanism):
     quantile: float
 
     relations: ClassVar[tuple[Relation, ...]] = (REPLACE,)
+    within_bounds: ClassVar[bool] = True
     published_runs: ClassVar[int] = 1000
 
     @property

@@ -1,0 +1,181 @@
+"""Several mechanisms for one statistic: which mechanism and omission are best together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from omit._text import show_quantity, show_ratio
+from omit.accuracy.comparison import Comparison, Row, shown_interval, shown_promise, shown_ratio
+from omit.exact.error import ExpectedError
+from omit.laws.intervals import judge
+from omit.mechanisms.base import Mechanism
+from omit.report.result import Drawing, Field, Result, Table, plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Pair(NamedTuple):
+    """A mechanism with an omission, and what they cost together."""
+
+    comparison: Comparison
+    row: Row
+    error: ExpectedError
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What is computed."""
+        return self.comparison.question.mechanism
+
+    @property
+    def uses_all(self) -> bool:
+        """Whether no record is left out."""
+        return self.row is self.comparison.rows[0]
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}, and {self.row.omission}"
+
+
+@dataclass(frozen=True)
+class Ranking(Result):
+    """Comparisons of several mechanisms on the same data, at the same guarantee and metric.
+
+    Examples
+    --------
+    >>> import omit
+    >>> ages = omit.Column.from_values([20, 30, 30, 30, 40] * 40, bounds=(0, 100), name="age")
+    >>> target, sample = omit.Guarantee(0.5, 1e-6), omit.PoissonSampling(0.9)
+    >>> modes = [omit.NoisyMode("laplace"), omit.NoisyMode("gaussian")]
+    >>> print(Ranking(tuple(omit.compare(ages, mode, target, sample) for mode in modes)).verdict)
+    At (0.5, 1e-06)-DP under add-remove, the best pair is noisy mode, Laplace noise, and no
+    omission: nothing tested beats using all records.
+    """
+
+    comparisons: tuple[Comparison, ...]
+
+    command: ClassVar[str] = "compare"
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All pairs that reach the guarantee, the smallest expected error first."""
+        pairs = [
+            Pair(comparison, row, row.error)
+            for comparison in self.comparisons
+            for row in comparison.rows
+            if row.error is not None
+        ]
+        return tuple(sorted(pairs, key=lambda pair: pair.error.value))
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on all mechanisms and omissions together."""
+        first = self.comparisons[0]
+        setting, best = first.setting, self.pairs[0]
+        informing = [pair for pair in self.pairs if pair.comparison.informs(pair.row)]
+        if not informing:
+            return f"{setting} no mechanism tested tells more than the middle of the bounds."
+        all_records = next(pair for pair in self.pairs if pair.uses_all)
+        if best.uses_all:
+            return f"{setting} the best pair is {best}: nothing tested beats using all records."
+        said = f"{setting} the best pair is {best}"
+        factor = show_ratio(
+            best.error.value / all_records.error.value, _both_exact(best, all_records)
+        )
+        against = f"{factor} times the error of the best on all records, {all_records.mechanism}"
+        if judge(best.error, all_records.error) == "better":
+            return f"{said}, with {against}: it beats using all records."
+        return f"{said}, with {against}, which cannot be told apart from using all records."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Those of all comparisons, each once."""
+        return tuple(dict.fromkeys(note for each in self.comparisons for note in each.notes))
+
+    @property
+    def title(self) -> str:
+        """The heading of a page."""
+        return self.comparisons[0].title
+
+    def tables(self) -> Sequence[Table]:
+        """Return all pairs, the best first, and what cannot reach the guarantee last."""
+        first = self.comparisons[0]
+        unit = first.question.mechanism.unit
+        fields = (
+            Field("mechanism", "mechanism"),
+            Field("omission", "omission"),
+            Field("mechanism's ε", "promise", shown_promise, numeric=True),
+            Field("error", "error", lambda value: show_quantity(value, unit), numeric=True),
+            Field("95 % interval", "interval", shown_interval),
+            Field("to no omission", "ratio", shown_ratio, numeric=True),
+            Field("standing", "standing"),
+        )
+        rows: list[tuple[Any, ...]] = [
+            (
+                str(pair.mechanism),
+                pair.row.short_name,
+                pair.row.promise,
+                pair.error.value,
+                pair.error,
+                pair.row,
+                "all records" if pair.uses_all else pair.row.standing,
+            )
+            for pair in self.pairs
+        ]
+        rows += [
+            (str(each.question.mechanism), row.short_name, "unattainable", None, None, None, None)
+            for each in self.comparisons
+            for row in each.rows
+            if row.error is None
+        ]
+        title = f"{first.question.mechanism.statistic} of {first.question.data.name}, "
+        return (Table("ranking", title + first.baseline.metric, fields, tuple(rows)),)
+
+    def figures(self) -> Mapping[str, Drawing]:
+        """Return the pictures of the comparisons."""
+        return {
+            f"errors-{number}": comparison.figures()["errors"]
+            for number, comparison in enumerate(self.comparisons, start=1)
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparisons, and the order of all pairs."""
+        ranking = [
+            {
+                "mechanism": str(pair.mechanism),
+                "omission": str(pair.row.omission),
+                "error": pair.error.value,
+                "low": pair.error.low,
+                "high": pair.error.high,
+            }
+            for pair in self.pairs
+        ]
+        answers = [comparison.to_json() for comparison in self.comparisons]
+        return {"answers": answers, "ranking": plain(ranking), "verdict": self.verdict}
+
+    def write_report(self, path: Path | str) -> Path:
+        """Write a page of HTML with all comparisons and their curves."""
+        from omit.accuracy.report import write_report
+
+        return write_report(path, self.comparisons)
+
+
+def _both_exact(first: Pair, second: Pair) -> bool:
+    return first.error.method == second.error.method == "exact"
+
+
+def ranked(comparisons: Sequence[Comparison]) -> list[Comparison | Ranking]:
+    """Return comparisons, those of one statistic and metric in one ranking."""
+    results: list[Comparison | Ranking] = []
+    for _, group in groupby(comparisons, key=_measured):
+        members = tuple(group)
+        results.append(members[0] if len(members) == 1 else Ranking(members))
+    return results
+
+
+def _measured(comparison: Comparison) -> tuple[str, str, bool]:
+    """Return what comparisons must share to be ranked: a private one is not ranked with others."""
+    mechanism = comparison.question.mechanism
+    return mechanism.statistic, mechanism.metric, mechanism.private
