@@ -195,10 +195,11 @@ def _add_commands() -> None:
         "Statistical privacy: delta for every epsilon, if only the distribution is known.",
         {**curve, "sample": statistical.sample},
     )
+    answer = combined(statistical.answer, statistical.read_column, statistical.generator)
     _add_group(
         "partition",
         "Answer several queries, every one on its own secret random block of the database.",
-        {"plan": statistical.plan, "answer": combined(statistical.answer, statistical.read_column)},
+        {"plan": statistical.plan, "answer": answer},
     )
     app.command(cls=Command)(papers.reproduce)
 

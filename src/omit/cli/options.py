@@ -88,6 +88,11 @@ def _numbers(text: str, *names: str, default: str | bool = False, form: str = "N
     return _option(text, *names, default=default, metavar=form, parser=Numbers.parse)
 
 
+def _interval(text: str, *names: str, default: str) -> Any:
+    """Return an option of two numbers, typed as two words."""
+    return _option(text, *names, default=default, metavar="LOWER UPPER")
+
+
 def _clustering(text: str, *names: str, default: str | bool = True) -> Any:
     """Return an option that only clusterings have."""
     return _option(text, *names, default=default, rich_help_panel="Clusterings")
@@ -106,20 +111,14 @@ TableName = Annotated[
 ]
 Bounds = Annotated[
     str | None,
-    _option(
+    _interval(
         "Declared smallest and largest value, or from-data, which is not private.",
         default="the registered ones",
-        metavar="LOWER UPPER",
     ),
 ]
 DeclaredBounds = Annotated[
     str | None,
-    _option(
-        "Declared smallest and largest value.",
-        "--bounds",
-        default="the registered ones",
-        metavar="LOWER UPPER",
-    ),
+    _interval("Declared smallest and largest value.", "--bounds", default="the registered ones"),
 ]
 Categories = Annotated[
     str | None,
@@ -248,20 +247,16 @@ Rates = Annotated[
 ]
 NarrowedBounds = Annotated[
     str | None,
-    _option(
+    _interval(
         "Declared smallest and largest value, to see how the omission narrows them.",
         "--bounds",
         default="none",
-        metavar="LOWER UPPER",
     ),
 ]
 SampleSize = Annotated[int, _option("Number of records that are drawn.")]
 Population = Annotated[int, _option("Number of records to draw from.")]
 FormPopulation = Annotated[int | None, _option("Number of records to draw from, for fixed-size.")]
-Keep = Annotated[
-    str | None,
-    _option("Keep only values in this interval.", default="all", metavar="LOWER UPPER"),
-]
+Keep = Annotated[str | None, _interval("Keep only values in this interval.", default="all")]
 Sensitivity = Annotated[
     int, _option("Number of records by which the outputs of neighbours can differ.")
 ]
@@ -399,7 +394,6 @@ PageFolder = Annotated[
 StoreFolder = Annotated[
     Path | None, _option("Folder of results to resume from.", default="study in NAME")
 ]
-GridStep = Annotated[float, _option("Distance between values of m and of M.")]
 LargestDatabase = Annotated[
     float, _option("Largest number of records to try; inf includes the limit.")
 ]
@@ -410,6 +404,7 @@ GainStatistic = Annotated[str, _option("mean, median or quantile:SHARE.")]
 GainMechanism = Annotated[
     str, _option("As for omit compare; smooth-laplace for quantiles by default.")
 ]
+GridStep = Annotated[float, _option("Distance between values of m and of M.")]
 GridEpsilons = Annotated[
     list[float] | None,
     _option("Epsilon to check; repeat for several.", "--epsilon", default="the paper's 371"),

@@ -16,6 +16,8 @@ from omit.errors import InvalidInput
 from omit.report.files import require_figure, write_figure
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from omit.data.column import Column
     from omit.laws.distribution import Distribution
     from omit.statistical.curve import PrivacyCurve
@@ -158,14 +160,11 @@ def sample(
     json: options.Json = False,
 ) -> None:
     """A property query on a sample: if the adversary learns who was drawn, and if not."""
-    import numpy as np
-
-    from omit import _validate
     from omit.statistical.curve import SampleCurves
 
     way = parse_technique(technique)
     at = Numbers.joined(epsilon) or (0.01, 0.1, 0.5, 1.0)
-    rng = np.random.default_rng(_validate.seed(seed))
+    rng = generator(seed)
     with progress_bar("averaging over samples", None):
         # The secret curve first: where it is refused, it is refused at once.
         secret = way.secret_curve(n, p, at) if known == 0 else None
@@ -212,24 +211,28 @@ def read_column(
     return read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
 
 
+def generator(seed: options.SecretSeed = None) -> "Generator":
+    """Return a generator; without a seed, one that nobody can repeat."""
+    import numpy as np
+
+    from omit import _validate
+
+    return np.random.default_rng(None if seed is None else _validate.seed(seed))
+
+
 def answer(
     data: "Column",
+    rng: "Generator",
     ctx: typer.Context,
     query: options.Queries,
     importance: options.Importance = None,
     epsilon: options.AnswerEpsilon = None,
     p: options.AnswerProbabilities = None,
-    seed: options.SecretSeed = None,
     json: options.Json = False,
 ) -> None:
     """Split the records at random and answer every query on its own block."""
-    import numpy as np
-
-    from omit import _validate
     from omit.statistical.answers import answer_queries
 
-    # Without a seed, a generator that nobody can repeat.
-    rng = np.random.default_rng(None if seed is None else _validate.seed(seed))
     weights, chances = Numbers.joined(importance) or None, Numbers.joined(p) or None
     answers = answer_queries(data, query, rng, importance=weights, p=chances, epsilon=epsilon)
     emit(ctx, answers, json=json)

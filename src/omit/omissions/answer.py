@@ -300,20 +300,7 @@ def bound(
     rows_per_person: int = 1,
     declared: tuple[float, float] | None = None,
 ) -> BoundAnswer:
-    """Return what holds for a release on what the omission keeps.
-
-    Parameters
-    ----------
-    omission : Omission
-        How records are omitted.
-    base : Guarantee
-        What the mechanism promises about the records that are kept.
-    releases : int
-        Number of such statistics computed on the same sample.
-    rows_per_person : int
-        Largest number of records of one person.
-    declared : tuple of float, optional
-        The declared bounds of the values, to see how the omission narrows them.
+    """Return what holds for a release on what the omission keeps; `BoundAnswer` has the arguments.
 
     Raises
     ------
@@ -343,6 +330,8 @@ def calibrate(
     omission: Omission, target: Guarantee, *, releases: int = 1, rows_per_person: int = 1
 ) -> CalibrationAnswer:
     """Return what a mechanism needs, so that its release has the target: the inverse of `bound`.
+
+    `CalibrationAnswer` has the arguments.
 
     Raises
     ------

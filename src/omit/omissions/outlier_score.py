@@ -270,14 +270,7 @@ def outlier_scores(distances: ArrayLike, m: float, M: float) -> FloatArray:
 
 
 def outlier_score_pair(distances: ArrayLike, m: float, M: float) -> IndependentPair:
-    """Return the pair of a database and the same without its last record.
-
-    Parameters
-    ----------
-    distances : array_like
-        All pairwise distances of the larger database, values in [0, 1].
-    m, M : float
-        The smallest and the largest probability of deletion.
+    """Return the pair of a database without and with its last record, from all pairwise distances.
 
     Examples
     --------

@@ -285,17 +285,11 @@ class Arm(_Within):
         shares = [arm.shares[arm.index] for arm, _ in members]
         epsilons = [value.epsilon for _, value in members]
         deltas = [value.delta for _, value in members]
-        joining = sum(
-            (
-                Fraction(share) * Fraction(delta)
-                for share, delta in zip(shares, deltas, strict=True)
-            ),
-            Fraction(),
-        )
+        joining = _total(zip(shares, deltas, strict=True))
         leaving = _delta_of_leaving(shares, epsilons, deltas)
         return guarantee_if_any(
             min(raised(_mixed_epsilon(shares, epsilons), ROUNDING), max(epsilons)),
-            max(not_below(joining), raised(leaving, ROUNDING)),
+            max(joining, raised(leaving, ROUNDING)),
             ADD_REMOVE,
             f"a split into {len(members[0][0].shares)} arms",
         )
@@ -503,8 +497,8 @@ class _Account:
                 return together
             terms.append((together, 1))
         return guarantee_if_any(
-            not_below(sum((Fraction(term.epsilon) * times for term, times in terms), Fraction())),
-            not_below(sum((Fraction(term.delta) * times for term, times in terms), Fraction())),
+            _total((term.epsilon, times) for term, times in terms),
+            _total((term.delta, times) for term, times in terms),
             neighbours,
             f"composing {sum(times for _, times in terms)} guarantees",
         )
@@ -535,6 +529,11 @@ def _require_consistent(samples: Sequence[Sample]) -> None:
                 f"Whether two draws by {type(sample.omission).__name__} are the same cannot be "
                 "told, since a copy of it is not equal to it; make it a frozen dataclass of values."
             )
+
+
+def _total(products: Iterable[tuple[float, float]]) -> float:
+    """Return the sum of products, rounded up."""
+    return not_below(sum((Fraction(one) * Fraction(other) for one, other in products), Fraction()))
 
 
 def _mixed_epsilon(shares: Sequence[float], epsilons: Sequence[float]) -> float:
