@@ -348,7 +348,7 @@ def test_tables_that_are_too_large_to_swap_or_assess_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("omit.disclosure.swapping._MOST_NUMBERS", 50)
-    with pytest.raises(InvalidInput, match="3 values for each of 7 occupied cells, too many"):
+    with pytest.raises(InvalidInput, match="3 values in 7 occupied cells, too many"):
         Swapping(("race",)).law(TABLE)
     monkeypatch.setattr("omit.disclosure.question._MOST_CELLS", 11)
     with pytest.raises(InvalidInput, match="12 cells, and up to 11 can be assessed"):

@@ -1,6 +1,6 @@
 """Checks of the shift rule and the mixture bound that know nothing of their proofs.
 
-Each check is a stream of pairs `(claimed, found)`: what a formula says, and what a linear program
+A check is a stream of pairs `(claimed, computed)`: what a formula says, and what a linear program
 over all mechanisms, or going through all databases, finds. Cases are drawn from a generator that
 is passed in, so a run can be repeated.
 """
@@ -38,7 +38,7 @@ Cases = Iterator[tuple[float, float]]
 class Check:
     """A claim, and the stream of cases that could refute it.
 
-    `exact` claims are refuted by any difference, the others by something found above the claim.
+    `exact` claims are refuted by any difference, the others by a number above the claim.
     """
 
     claim: str
@@ -50,7 +50,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found: the largest violation and how near the cases came to the claim."""
+    """What came of a check: the largest violation and how near the cases came to the claim."""
 
     claim: str
     count: int
@@ -106,7 +106,7 @@ def checks(seed: int = 0, cases: int = 300) -> list[Check]:
     seed : int
         Of the random cases.
     cases : int
-        Linear programs in each check that solves some; the cheap checks take a hundred times
+        Linear programs per check that solves some; the cheap checks take a hundred times
         as many.
     """
     streams = np.random.default_rng(seed).spawn(5)
@@ -154,20 +154,20 @@ def checks(seed: int = 0, cases: int = 300) -> list[Check]:
 
 
 def run(check: Check, advance: Callable[[], None] = lambda: None) -> Outcome:
-    """Go through all cases of a check, calling `advance` after each."""
+    """Go through all cases of a check, calling `advance` after every one."""
     violation, closest = -np.inf, 0.0
-    for claimed, found in check.cases:
-        excess = found - claimed
+    for claimed, computed in check.cases:
+        excess = computed - claimed
         scale = max(1.0, abs(claimed))
         violation = max(violation, (abs(excess) if check.exact else excess) / scale)
         if claimed > 0:
-            closest = max(closest, found / claimed)
+            closest = max(closest, computed / claimed)
         advance()
     return Outcome(check.claim, check.count, violation, closest, violation <= check.tolerance)
 
 
 def small_universes() -> list[FloatArray]:
-    """Return metrics on three and four points, each as a matrix of distances."""
+    """Return metrics on three and four points, as matrices of distances."""
     path = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) / 3
     discrete = 1 - np.eye(4)
     hub = np.array([[0, 0.5, 0.5, 0.5], [0.5, 0, 1, 1], [0.5, 1, 0, 1], [0.5, 1, 1, 0]])

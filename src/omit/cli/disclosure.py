@@ -43,10 +43,7 @@ QuasiIdentifiers = Annotated[
 ]
 Identifying = Annotated[
     str | None,
-    _option(
-        "Comma-separated attributes by which a person may be recognised: for k-anonymity.",
-        "all",
-    ),
+    _option("Comma-separated attributes that identify a person, for k-anonymity.", "all"),
 ]
 Group = Annotated[
     str | None, _option("Compare the errors of this attribute's categories.", "the first swapped")

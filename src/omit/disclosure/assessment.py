@@ -154,21 +154,20 @@ class Assessment(Result):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What is assumed, which numbers are not exact, and what was not examined."""
-        undecided = self._suppressed()[2]
-        if undecided == 0:
-            return self.question.assumptions
+        undecided, notes = self._suppressed()[2], list(self.question.assumptions)
         if undecided is None:
-            return (
-                *self.question.assumptions,
+            notes.append(
                 f"{_suppressed_cells(self.question):,} cells are suppressed. It was not excluded "
                 "that some of them can be computed from the published margins: that is examined "
-                f"for up to {_MOST_INTERVALS:,} cells.",
+                f"for up to {_MOST_INTERVALS:,} cells."
             )
-        return (
-            *self.question.assumptions,
-            f"Of {undecided:,} more suppressed cells it was not excluded that they can be computed "
-            "from the published margins: the search for other tables that fit was given up.",
-        )
+        elif undecided:
+            notes.append(
+                f"Of {undecided:,} more suppressed cells it was not excluded that they can be "
+                "computed from the published margins: the search for other tables that fit was "
+                "given up."
+            )
+        return tuple(notes)
 
     @property
     def recovered(self) -> str | None:

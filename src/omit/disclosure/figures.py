@@ -89,9 +89,9 @@ def pictures(assessment: Assessment) -> dict[str, str]:
 
 
 def group_map_figure(maps: Sequence[GroupMap], of: str) -> Figure:
-    """Return one panel for each protection and group, with the same colours in all.
+    """Return one panel per protection and group, with the same colours in all.
 
-    Up to four protections stand side by side; more of them below each other.
+    Up to four protections stand side by side, more of them one below the other.
 
     Parameters
     ----------

@@ -219,9 +219,7 @@ def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
     require_table(table)
     runs = np.atleast_2d(as_array(released))
     if runs.ndim != 2 or runs.shape[1] != table.cells or not np.isfinite(runs).all():
-        raise InvalidInput(
-            f"Expected releases with a finite number for each of the {table.cells:,} cells."
-        )
+        raise InvalidInput(f"Expected releases with a finite number for all {table.cells:,} cells.")
     unique: NDArray[np.bool_] = table.flat == 1
     shown = np.rint(runs) == 1
     return as_array(100 * (shown & unique).sum(axis=1) / table.size)
@@ -288,7 +286,7 @@ def regression_line(
     weights = np.maximum(0.0, as_array(counts))
     row, column = as_array(x).reshape(-1), as_array(y).reshape(-1)
     if weights.shape != (len(row), len(column)):
-        raise InvalidInput(f"Expected a count for each of {len(row)} x {len(column)} pairs.")
+        raise InvalidInput(f"Expected counts of {len(row)} x {len(column)} pairs.")
     total = weights.sum()
     xs, ys = row[:, None], column[None, :]
     if total == 0:

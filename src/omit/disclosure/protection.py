@@ -1,7 +1,7 @@
 """What every way to protect a table can say: its guarantee, its error, and a draw.
 
 All of it is about tables of counts under "replace": one record is exchanged for another and the
-number of records is public. Then two neighbouring tables differ in two cells, by one each.
+number of records is public. Then two neighbouring tables differ in two cells, by one record.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ExactDelta:
 
 @dataclass(frozen=True)
 class LeastDelta:
-    """A delta that is needed at every epsilon; how much more is needed is not said.
+    """A delta that is needed at every epsilon; how much more is needed is not known.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Protection(ABC):
 
     @classmethod
     def require_relation(cls, neighbours: str) -> Relation:
-        """Return the relation of that name, or refuse one that nothing is said about."""
+        """Return the relation of that name, or refuse one that it has no guarantee under."""
         # A relation of this room is known by its name only to the protections that have it.
         known = {str(own): own for own in cls.relations}
         named = isinstance(neighbours, str) and neighbours in known

@@ -11,7 +11,7 @@ other tables, which a linear program would admit, the interval can be wider. Thr
 
 A table that a solver gives is rounded and checked with whole numbers, so that a cell is called
 protected only if another table is at hand that fits. The search is given up where it would take
-too long; if it is then not known whether a cell can be computed, this is said.
+too long; a cell of which it is then not known whether it can be computed is undecided.
 """
 
 from __future__ import annotations

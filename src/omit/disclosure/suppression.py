@@ -14,7 +14,7 @@ these counts is `h` (or an untouched 0), only the answer `(h, h)` is possible un
 
 `ln p` is concave, so over all feasible `(x, y)`, a polygon, both `P` and `Q` are smallest at a
 corner. Where one count is special (`h` or next to it, or an untouched 0), more answers are common
-to both, and each of their probabilities falls as the other count grows: the largest is the worst.
+to both, and their probabilities fall as the other count grows: the largest is the worst.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ cell's records is multinomial, and a cell of the release is a sum of independent
 
 Permute-and-flip (McKenna and Sheldon 2020)
 -------------------------------------------
-Candidates come in a random order; each is accepted with probability e^(epsilon (score - best)/2),
+Candidates come in a random order; one is accepted with probability e^(epsilon (score - best)/2),
 and the first accepted one is chosen. Give the candidates independent uniform arrival times t:
 candidate i with acceptance probability p_i is chosen with probability
 
@@ -47,7 +47,7 @@ from omit.guarantee import REPLACE, Guarantee, NoGuarantee, Relation
 
 _MOST_NUMBERS = 100_000_000
 # With x = t Σ p_j the integrand falls like e^-x and no derivative exceeds 1. Beyond x = 48 nothing
-# is left, and up to there n = 36 nodes of Gauss are off by at most
+# remains, and up to there n = 36 nodes of Gauss are off by at most
 # 48^(2n + 1) (n!)^4 / ((2n + 1) (2n)!^3) < 1e-24.
 _LAST, _NODES = 48.0, 36
 
@@ -63,16 +63,24 @@ class SwapLaw:
     counts : array of int
         Their records.
     targets : array of int
-        For each cell a row of flat positions: where a record goes with each combination of
+        A row of flat positions per cell: where a record goes with a combination of
         quasi-identifiers.
     chances : array
-        For each cell a row of probabilities, one for each combination; swapped or not.
+        A row of probabilities per cell, one per combination; swapped or not.
     """
 
     cells: IntArray
     counts: IntArray
     targets: IntArray
     chances: FloatArray
+
+    def draw(self, cells: int, rng: np.random.Generator, runs: int) -> FloatArray:
+        """Return the counts of all cells after swapping, one row per run."""
+        released = np.zeros((runs, cells))
+        chances = self.chances / self.chances.sum(axis=1, keepdims=True)
+        for run in range(runs):
+            np.add.at(released[run], self.targets, rng.multinomial(self.counts, chances))
+        return released
 
 
 @dataclass(frozen=True)
@@ -101,17 +109,14 @@ class Swapping(SwapRule, Protection):
 
     def law(self, table: CountTable) -> SwapLaw:
         """Return what happens to the records of every occupied cell."""
-        require_table(table)
-        matrix, positions, profiles = _profiles(table, self.quasi_identifiers)
-        quasi_places = chosen(table.attributes, self.quasi_identifiers, "quasi-identifier")
-        sizes = [n for position, n in enumerate(table.shape) if position not in quasi_places]
+        matrix, positions, sizes = _profiles(require_table(table), self.quasi_identifiers)
         sums = level_sums(matrix, sizes)
         rows, quasi = np.nonzero(matrix)
         if len(rows) * sums[0].size > _MOST_NUMBERS:
             raise InvalidInput(
-                f"Swapping {', '.join(self.quasi_identifiers)} has {matrix.shape[1]:,} values for "
-                f"each of {len(rows):,} occupied cells, too many to hold; swap attributes with "
-                "fewer categories, or bins."
+                f"Swapping {', '.join(self.quasi_identifiers)} has {matrix.shape[1]:,} values in "
+                f"{len(rows):,} occupied cells, too many to hold; swap attributes with fewer "
+                "categories, or bins."
             )
         candidates = sums[rows]  # (occupied cells, levels, combinations)
         index = np.arange(len(rows))
@@ -122,6 +127,7 @@ class Swapping(SwapRule, Protection):
         chances = np.zeros((len(rows), matrix.shape[1]))
         some = candidates.sum(axis=(1, 2)) > 0
         if self.ties == "first":
+            profiles = np.stack(np.unravel_index(np.arange(len(matrix)), sizes or [1]), axis=1)
             chances[some] = _first(matrix, positions, profiles, rows[some], quasi[some], self.donor)
         elif some.any():
             chances[some] = self.donor_chances(candidates[some])
@@ -154,16 +160,15 @@ class Swapping(SwapRule, Protection):
         return mean - as_array(table.flat), variance
 
     def _draw(self, table: CountTable, rng: np.random.Generator, runs: int) -> FloatArray:
-        return _draw(self.law(table), table.cells, rng, runs)
+        return self.law(table).draw(table.cells, rng, runs)
 
     def simulate_in_blocks(
         self, table: CountTable, rng: np.random.Generator, runs: int
     ) -> Iterator[FloatArray]:
         """Give releases in blocks; the law is computed once."""
-        runs = require_runs(table, runs)
-        law = self.law(table)
+        runs, law = require_runs(table, runs), self.law(table)
         for block in blocks(runs, table.cells):
-            yield _draw(law, table.cells, rng, block)
+            yield law.draw(table.cells, rng, block)
 
 
 @dataclass(frozen=True)
@@ -211,7 +216,7 @@ class RandomisedSwapping(Swapping):
         """Return the law of the donor's quasi-identifiers under permute-and-flip."""
         numbers = candidates.sum(axis=2)
         width = max(1, numbers.shape[1] - 1)
-        # Cells of one profile have the same numbers: each choice is computed once.
+        # Cells of one profile have the same numbers: a choice is computed once.
         different, which = np.unique(numbers, axis=0, return_inverse=True)
         nearest = (different > 0).argmax(axis=1, keepdims=True)
         farther = np.maximum(0, np.arange(numbers.shape[1]) - nearest)
@@ -238,18 +243,10 @@ class RandomisedSwapping(Swapping):
         return 1 - 2 * gamma * (1 - gamma) * share - 3 * ((1 - gamma) * share) ** 2
 
 
-def _draw(law: SwapLaw, cells: int, rng: np.random.Generator, runs: int) -> FloatArray:
-    released = np.zeros((runs, cells))
-    chances = law.chances / law.chances.sum(axis=1, keepdims=True)
-    for run in range(runs):
-        np.add.at(released[run], law.targets, rng.multinomial(law.counts, chances))
-    return released
-
-
 def _profiles(
     table: CountTable, quasi_identifiers: Sequence[str]
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return counts and flat positions as profiles x quasi-identifiers, and the profiles' codes."""
+) -> tuple[IntArray, IntArray, list[int]]:
+    """Return counts and flat positions as profiles x quasi-identifiers, and the profiles' sizes."""
     quasi = chosen(table.attributes, quasi_identifiers, "quasi-identifier")
     rest = [position for position in range(len(table.shape)) if position not in quasi]
     order = [*rest, *quasi]
@@ -257,9 +254,7 @@ def _profiles(
     counts = np.transpose(table.counts, order).reshape(-1, width)
     flat = np.arange(table.cells).reshape(table.shape)
     positions = np.transpose(flat, order).reshape(-1, width)
-    sizes = [table.shape[position] for position in rest] or [1]
-    profiles = np.stack(np.unravel_index(np.arange(len(counts)), sizes), axis=1)
-    return counts, positions, profiles.astype(np.int64) if rest else profiles[:, :0].astype(int)
+    return counts, positions, [table.shape[position] for position in rest]
 
 
 def level_sums(counts: IntArray, sizes: Sequence[int]) -> FloatArray:
@@ -308,7 +303,7 @@ def _first(
 
 
 def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
-    """Return E|released - true| of every cell, a sum of one binomial for each cell it can be from.
+    """Return E|released - true| of every cell, a sum of one binomial per cell it can be from.
 
     Cells of one profile have the same targets, and records that come from the same cells.
     """
@@ -330,14 +325,14 @@ def _absolute_errors(law: SwapLaw, table: CountTable) -> FloatArray:
 
 
 def level_probabilities(numbers: ArrayLike, acceptance: ArrayLike) -> FloatArray:
-    """Return the probability that the choice falls on each level of equal candidates.
+    """Return the probabilities that the choice falls on levels of equal candidates.
 
     Parameters
     ----------
     numbers : array
-        How many candidates each level has; several rows are several choices.
+        How many candidates the levels have; several rows are several choices.
     acceptance : array
-        The acceptance probability of each level as a weight: only ratios count, because the best
+        The acceptance probabilities of the levels as weights: only ratios count, because the best
         level that has candidates is accepted for certain. A choice without candidates is refused.
 
     Examples
@@ -350,13 +345,11 @@ def level_probabilities(numbers: ArrayLike, acceptance: ArrayLike) -> FloatArray
     """
     counts = np.atleast_2d(as_array(numbers))
     if counts.ndim != 2 or not (np.isfinite(counts) & (counts >= 0)).all():
-        raise InvalidInput(
-            "Expected numbers of candidates of at least 0, in a row for each choice."
-        )
+        raise InvalidInput("Expected numbers of candidates of at least 0, in one row per choice.")
     if not (np.isfinite(as_array(acceptance)) & (as_array(acceptance) >= 0)).all():
         raise InvalidInput("Expected acceptance probabilities to be finite and at least 0.")
     if as_array(acceptance).shape not in ((), counts.shape[1:], counts.shape):
-        raise InvalidInput(f"Expected an acceptance for each of the {counts.shape[1]} levels.")
+        raise InvalidInput(f"Expected acceptance probabilities for all {counts.shape[1]} levels.")
     weights = np.broadcast_to(as_array(acceptance), counts.shape)
     best = np.where(counts > 0, weights, 0.0).max(axis=1, keepdims=True)
     if (best <= 0).any():

@@ -86,7 +86,7 @@ def chosen(attributes: Sequence[Attribute], names: Sequence[str], what: str) -> 
     (1,)
     """
     known = [attribute.name for attribute in as_attributes(attributes)]
-    names = _validate.several(f"names, each of a {what}", names)
+    names = _validate.several(f"names of a {what}", names)
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise InvalidInput(
@@ -181,7 +181,7 @@ class CountTable:
     attributes : tuple of Attribute
         The axes of the table.
     counts : array of int
-        One count for each combination of categories, in the attributes' order. Read-only.
+        One count per combination of categories, in the attributes' order. Read-only.
     source : str
         Where the records came from.
     left_out : int
@@ -332,7 +332,7 @@ def cell_values(table: CountTable, values: ArrayLike) -> FloatArray:
     row = as_array(values).reshape(-1)
     if row.size != table.cells or not np.isfinite(row).all():
         raise InvalidInput(
-            f"Expected a finite number for each of the {table.cells:,} cells, got {row.size:,}."
+            f"Expected a finite number for all {table.cells:,} cells, got {row.size:,}."
         )
     return row
 
