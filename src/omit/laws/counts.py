@@ -1,4 +1,4 @@
-"""Laws of counts: binomial, hypergeometric, and how many entries of every group a draw has.
+"""Laws of counts: binomial, hypergeometric, and how many entries a draw has per group.
 
 *Precision.* A logarithm `l` of a binomial probability is wrong by at most `1e-13 + 4e-15 |l|`:
 both deviances are sums of terms of one sign, or of terms not much larger than their sum, and come
@@ -27,9 +27,9 @@ LARGEST_TRIALS = 10**12
 _MOST_COUNTS = 5 * 10**7
 # By how much the logarithm of a probability that is not lost below floats may be wrong.
 LOG_ERROR = 4e-12
-# What is left of a tail is left out where it is below this part of it.
+# The rest of a tail is dropped where it is below this part of it.
 _NEGLIGIBLE = 1e-18
-# Of a binomial's most probable value: what is less probable is left out of sums of binomials.
+# Relative to the most probable value: less probable ones are dropped from sums of binomials.
 _NEGLIGIBLE_TERM = 1e-20
 # How improbable counts are that windows leave out, as a logarithm: less so where these are wide.
 _RARITY, RARITY_OF_WIDE, _WIDE = 750.0, 60.0, 1e8
@@ -147,7 +147,7 @@ def bernstein_reach(
 def bernstein_reach(
     variance: float | FloatArray, rarity: float, largest_step: float = 1.0
 ) -> float | FloatArray:
-    """Return how far a sum of independent terms is from its mean, but for `e^-rarity` on each side.
+    """Return how far a sum of independent terms is from its mean, except for `e^-rarity` per side.
 
     By Bernstein's inequality, for terms that differ from their means by `largest_step` at most; it
     holds for draws without replacement, too.
@@ -204,15 +204,15 @@ def counts_between(first: int, last: int) -> IntArray:
 def hypergeometric_window(
     population: int, marked: int, drawn: int, rarity: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return how many marked ones are drawn, their probabilities, and what is left out of them.
+    """Return how many marked ones are drawn, their probabilities, and what others have at most.
 
-    Draws without replacement, up to what has `e^-rarity` on each side. As a ratio of binomial
+    Draws without replacement, up to what has `e^-rarity` on either side. As a ratio of binomial
     probabilities, which have all their digits.
 
     Examples
     --------
-    >>> counts, probabilities, left_out = hypergeometric_window(5, 2, 3, rarity=40.0)
-    >>> counts, probabilities.round(12), left_out
+    >>> counts, probabilities, missing = hypergeometric_window(5, 2, 3, rarity=40.0)
+    >>> counts, probabilities.round(12), missing
     (array([0, 1, 2]), array([0.1, 0.6, 0.3]), 0.0)
     """
     low, high = max(0, drawn - (population - marked)), min(marked, drawn)
@@ -251,7 +251,7 @@ def relative_pmf(trials: int, success: float, first: int, relative: FloatArray) 
 def tails(first: int, trials: int, success: Fraction) -> tuple[float, float]:
     """Return the probabilities of `first` or more successes, and of fewer.
 
-    The smaller one is a sum of positive terms, the larger one what is left of 1. How wrong the
+    The smaller one is a sum of positive terms, the larger one the rest of 1. How wrong the
     smaller one may be is what `tail_error` says.
 
     Examples
@@ -303,18 +303,18 @@ def _tail(first: int, trials: int, success: Fraction, *, failures: bool) -> floa
 def mean_distances(
     counts: IntArray, chances: FloatArray, starts: IntArray, numbers: IntArray
 ) -> FloatArray:
-    """Return E|S - x| for groups of binomials, for several chances and numbers of each group.
+    """Return E|S - x| for groups of binomials, for several chances and numbers per group.
 
     Parameters
     ----------
     counts : array
         The trials of every binomial.
     chances : array
-        A row for every binomial: its chance in each of several sums.
+        A row per binomial: its chances in several sums.
     starts : array
-        Where each group of binomials begins, and at last their number.
+        Where groups of binomials begin, and at last the number of binomials.
     numbers : array
-        A row for every group: the number x beside each of its sums.
+        A row per group: the number x of every sum.
 
     Examples
     --------
@@ -324,20 +324,20 @@ def mean_distances(
     >>> mean_distances(two, fair, np.array([0, 1]), np.array([[1, 0]]))
     array([[0.5, 1. ]])
     """
-    found = np.empty(numbers.shape)
+    result = np.empty(numbers.shape)
     largest = numbers.max()
     law, longer = np.empty(largest + 1), np.empty(largest + 1)
     binomial = np.empty(counts.max() + 1)
     for group in range(len(numbers)):
         first, last = starts[group], starts[group + 1]
-        for place in range(numbers.shape[1]):
-            x, mean = numbers[group, place], 0.0
-            for each in range(first, last):
-                mean += counts[each] * chances[each, place]
+        for column in range(numbers.shape[1]):
+            x, mean = numbers[group, column], 0.0
+            for row in range(first, last):
+                mean += counts[row] * chances[row, column]
             # The law of the sum so far is law[: high - low], for values from low below high.
             law[0], low, high = 1.0, 0, 1
-            for each in range(first, last):
-                n, p = counts[each], chances[each, place]
+            for row in range(first, last):
+                n, p = counts[row], chances[row, column]
                 if p <= 0.0:
                     continue
                 if p >= 1.0:
@@ -357,15 +357,15 @@ def mean_distances(
             below = 0.0
             for value in range(low, min(high, x)):
                 below += (x - value) * law[value - low]
-            found[group, place] = max(mean - x + 2.0 * below, 0.0)
-    return found
+            result[group, column] = max(mean - x + 2.0 * below, 0.0)
+    return result
 
 
 @compiled
 def _binomial(n: int, p: float, law: FloatArray) -> tuple[int, int]:
     """Write the chances of the values that matter into `law`; return the first, and how many.
 
-    From the most probable value outwards, each by its ratio to the one before.
+    From the most probable value outward, by the ratio to the one before.
     """
     odds = p / (1.0 - p)
     mode = min(n, math.floor((n + 1) * p))
@@ -397,22 +397,22 @@ def count_draws(sizes: Sequence[int], drawn: int) -> int:
 
 
 def draws(sizes: Sequence[int], drawn: int) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield how many entries of each group a sample has, with multivariate hypergeometric odds.
+    """Yield how many entries a sample has per group, with multivariate hypergeometric odds.
 
     Examples
     --------
-    >>> [(each, round(weight, 3)) for each, weight in draws([1, 2], 2)]
+    >>> [(drawn, round(weight, 3)) for drawn, weight in draws([1, 2], 2)]
     [((0, 2), 0.333), ((1, 1), 0.667)]
     """
     total = math.comb(sum(sizes), drawn)
 
-    def extend(rest: Sequence[int], left: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    def extend(rest: Sequence[int], missing: int) -> Iterator[tuple[tuple[int, ...], int]]:
         if not rest:
-            if left == 0:
+            if missing == 0:
                 yield (), 1
             return
-        for first in range(max(0, left - sum(rest[1:])), min(rest[0], left) + 1):
-            for others, ways in extend(rest[1:], left - first):
+        for first in range(max(0, missing - sum(rest[1:])), min(rest[0], missing) + 1):
+            for others, ways in extend(rest[1:], missing - first):
                 yield (first, *others), ways * math.comb(rest[0], first)
 
     for composition, ways in extend(list(sizes), drawn):

@@ -1,9 +1,9 @@
-"""The law of which records are left, given the data: what survey statisticians call a design.
+"""The law of which records are kept, given the data: what survey statisticians call a design.
 
 An omission returns a design and an engine takes one, so neither has to know the other. The atoms
 of a design are those of the data: the distinct values of a column, or the single records of points.
 
-*Coupled draws.* Each draw of positions takes one random number of 32 bits for every record, and
+*Coupled draws.* Every draw of positions takes one random number of 32 bits for every record, and
 one word of 64 bits for ties, whatever the design is and whether it needs them or not. Two designs
 that start from equally seeded generators therefore see the same numbers in every run ("common
 random numbers"): a Poisson sample contains the one at a smaller rate, and what two designs have in
@@ -32,16 +32,16 @@ _REPEATS = 20
 
 
 class Design(ABC):
-    """The law of which records are left.
+    """The law of which records are kept.
 
     Derive from it where records are kept neither independently nor in a fixed number; engines
     that need one of these then say so, and simulation works.
     """
 
     inclusion: FloatArray | None = None
-    """The keep probability of each atom, if records are kept independently; else None."""
+    """The keep probability per atom, if records are kept independently; else None."""
     size: int | None = None
-    """How many records are left, if that is always the same number; else None."""
+    """How many records are kept, if that is always the same number; else None."""
 
     @property
     def keeps_all(self) -> bool:
@@ -58,20 +58,20 @@ class Design(ABC):
 
     @abstractmethod
     def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
-        """Return how many records of each atom are left, one draw in each row."""
+        """Return how many records are kept per atom, one draw in every row."""
 
     def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
-        """Yield without end which of the records are left, by position, in ascending order.
+        """Yield without end which of the records are kept, by position, in ascending order.
 
         Raises
         ------
         Refused
             If draws of single records are not said.
         """
-        raise Refused(f"{type(self).__name__} says which counts are left and not which records.")
+        raise Refused(f"{type(self).__name__} says which counts are kept and not which records.")
 
     def kept_share(self, multiplicities: IntArray) -> float:
-        """Return the expected share of records that are left.
+        """Return the expected share of records that are kept.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Independent(Design):
     Parameters
     ----------
     inclusion : array
-        The probability that a record is kept, for each atom of the data.
+        The probability that a record is kept, per atom of the data.
     public_rate : float
         The rate at which all records are kept, if it is public and depends on no data; else 1.
 
@@ -171,8 +171,8 @@ class FixedSize(Design):
 
     def counts(self, multiplicities: IntArray, runs: int, rng: np.random.Generator) -> IntArray:
         """Return multivariate hypergeometric counts."""
-        # Where most values are somebody's own, drawing records is quicker than drawing a count for
-        # each value; both are the same distribution.
+        # Where most values are somebody's own, drawing records is quicker than drawing a count per
+        # value; both are the same distribution.
         few_repeat = self.population < _REPEATS * len(multiplicities)
         return rng.multivariate_hypergeometric(
             multiplicities, self.size, size=runs, method="count" if few_repeat else "marginals"
@@ -190,7 +190,7 @@ class FixedSize(Design):
 def kept_independently(
     keep_probabilities: FloatArray, rng: np.random.Generator
 ) -> Iterator[Positions]:
-    """Yield for each run the positions of the records that are kept, in ascending order.
+    """Yield run by run the positions of the records that are kept, in ascending order.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def kept_independently(
 
 
 def kept_by_number(sample: int, size: int, rng: np.random.Generator) -> Iterator[Positions]:
-    """Yield for each run the positions of `sample` of `size` records, every subset alike.
+    """Yield run by run the positions of `sample` of `size` records, every subset alike.
 
     They are those with the smallest numbers, so that samples of different sizes are nested.
 
@@ -241,7 +241,7 @@ def kept_by_number(sample: int, size: int, rng: np.random.Generator) -> Iterator
         surplus = int(kept.sum()) - sample
         if surplus:
             # Which of those with equal numbers are in is decided by a word that nothing else
-            # looks at; each of them is as likely as the others.
+            # looks at; all of them are alike.
             tied = np.flatnonzero(numbers == last)
             np.random.default_rng(spare).shuffle(tied)
             kept[tied[len(tied) - surplus :]] = False
@@ -249,7 +249,7 @@ def kept_by_number(sample: int, size: int, rng: np.random.Generator) -> Iterator
 
 
 def _numbers(size: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
-    """Return a number of 32 bits for each record, and a word to spare."""
+    """Return a number of 32 bits per record, and a word to spare."""
     words = rng.integers(
         _LARGEST_WORD, endpoint=True, size=(size + 1) // 2 + 1, dtype=np.uint64
     ).astype("<u8", copy=False)

@@ -51,7 +51,7 @@ class LatticeNoise(Noise):
 
     @abstractmethod
     def half_pmf(self) -> FloatArray:
-        """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is left."""
+        """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is missing."""
 
     def part(self) -> Part:
         """Return the noise as one more entry of a sum, moved to begin at 0."""
@@ -121,7 +121,7 @@ class LatticeNoise(Noise):
         """Return the mean of `|center + factor Z|`, for factors of at least 0."""
         law = self.half_pmf()
         z = np.arange(1, len(law))
-        center, factor = (each[..., None] for each in map(as_array, (center, factor)))
+        center, factor = (array[..., None] for array in map(as_array, (center, factor)))
         both = np.abs(center + factor * z) + np.abs(center - factor * z)
         return as_array(law[0] * np.abs(center[..., 0]) + both @ law[1:])
 
@@ -168,7 +168,7 @@ class Geometric(LatticeNoise):
         return as_array(np.abs(as_array(x)) / self.scale)
 
     def half_pmf(self) -> FloatArray:
-        """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is left."""
+        """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is missing."""
         numbers = np.arange(min(math.ceil(70 * self.scale), _MOST_VALUES) + 2, dtype=np.float64)
         return as_array(self.stop / (1 + self.ratio) * np.exp(-self.exponent(numbers)))
 
@@ -209,7 +209,7 @@ class DiscreteGaussian(LatticeNoise):
     scale : float
         In steps of the lattice.
     square : Fraction or float
-        Its square, in place of the scale: the exact sampler takes a fraction.
+        Its square, instead of the scale: the exact sampler takes a fraction.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class DiscreteGaussian(LatticeNoise):
         return as_array(as_array(x) ** 2 / max(2 * float(self.square), sys.float_info.min))
 
     def half_pmf(self) -> FloatArray:
-        """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is left."""
+        """Return the probabilities of 0, 1, 2, ... up to where less than 1e-30 is missing."""
         variance = float(self.square)
         if variance > _LARGEST_VARIANCE:
             raise InvalidInput(

@@ -86,8 +86,8 @@ class Distribution:
             raise InvalidInput("Expected at least two distinct values of positive probability.")
         object.__setattr__(self, "values", numbers)
         object.__setattr__(self, "probabilities", weights)
-        step, [places] = common_lattice([numbers])
-        object.__setattr__(self, "_lattice", (step, places))
+        step, [points] = common_lattice([numbers])
+        object.__setattr__(self, "_lattice", (step, points))
         for array in (numbers, weights):
             array.flags.writeable = False
 
@@ -132,7 +132,7 @@ class Distribution:
         """
         if not (np.diff(self.points) == 1).all():
             return math.inf
-        exact = [Fraction(each) for each in self.probabilities.tolist()]
+        exact = [Fraction(chance) for chance in self.probabilities.tolist()]
         if all(b * b >= a * c for a, b, c in zip(exact, exact[1:], exact[2:], strict=False)):
             return 0.0
         # Rounding may break ties, as in a geometric distribution. Many small bends make a large
@@ -155,22 +155,20 @@ class Distribution:
 def _distance_to_concave(log: FloatArray) -> float:
     """Return the largest distance to the smallest concave function above."""
     corners: list[int] = []
-    for place in range(len(log)):
+    for index in range(len(log)):
         while len(corners) > 1:
             first, second = corners[-2:]
-            chord = (log[place] - log[first]) * (second - first) / (place - first)
+            chord = (log[index] - log[first]) * (second - first) / (index - first)
             if log[second] - log[first] > chord:
                 break
             corners.pop()
-        corners.append(place)
+        corners.append(index)
     above = np.interp(np.arange(len(log)), corners, log[corners])
     return float((above - log).max())
 
 
-def common_lattice(
-    values: Sequence[FloatArray],
-) -> tuple[float, list[NDArray[np.int64]]]:
-    """Return the step of the finest lattice that holds all values, and their places on it.
+def common_lattice(values: Sequence[FloatArray]) -> tuple[float, list[NDArray[np.int64]]]:
+    """Return the step of the finest lattice that holds all values, and their positions on it.
 
     Every array has a lattice of its own that begins at its first, smallest value; all have the same
     step.
@@ -186,30 +184,30 @@ def common_lattice(
     (0.5, [array([0, 2]), array([0, 3])])
     """
     with np.errstate(over="ignore"):
-        above = [each - each[0] for each in values]
-    scale = max(float(each[-1]) for each in above)
+        above = [array - array[0] for array in values]
+    scale = max(float(array[-1]) for array in above)
     if not math.isfinite(scale):
         raise InvalidInput("Expected values whose differences are within floating-point range.")
     guess = 0.0
     for distance in np.unique(np.concatenate(above)):
         guess = _common_step(guess, float(distance), 1e-9 * scale)
-    places = [np.rint(each / guess).astype(np.int64) for each in above]
-    widest = max(range(len(values)), key=lambda index: int(places[index][-1]))
-    span = int(places[widest][-1])
+    steps = [np.rint(array / guess).astype(np.int64) for array in above]
+    widest = max(range(len(values)), key=lambda index: int(steps[index][-1]))
+    span = int(steps[widest][-1])
     # From here on nothing is rounded.
     step = (Fraction(float(values[widest][-1])) - Fraction(float(values[widest][0]))) / max(span, 1)
-    tolerance = _ROUNDING * Fraction(max(float(np.abs(each).max()) for each in values))
+    tolerance = _ROUNDING * Fraction(max(float(np.abs(array).max()) for array in values))
     moved = (
-        abs(Fraction(value) - Fraction(each[0]) - place * step)
-        for each, own in zip((array.tolist() for array in values), places, strict=True)
-        for value, place in zip(each, own.tolist(), strict=True)
+        abs(Fraction(value) - Fraction(array[0]) - count * step)
+        for array, own in zip((array.tolist() for array in values), steps, strict=True)
+        for value, count in zip(array, own.tolist(), strict=True)
     )
     if span > _LARGEST_SPAN or any(distance > tolerance for distance in moved):
         raise InvalidInput(
             "Expected values that are multiples of one step; round real values to such multiples "
             "first, and publish the sum of the rounded values."
         )
-    return float(step), places
+    return float(step), steps
 
 
 def _common_step(first: float, second: float, tolerance: float) -> float:

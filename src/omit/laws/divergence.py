@@ -65,7 +65,7 @@ _HALVINGS = 40
 _RARITY = 2048.0
 
 # A number of steps, and a rest.
-_Place: TypeAlias = tuple[int, float]
+_Point: TypeAlias = tuple[int, float]
 
 
 def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> FloatArray:
@@ -79,9 +79,9 @@ def hockey_stick(first: FloatArray, second: FloatArray, epsilon: FloatArray) -> 
     epsilons = np.atleast_1d(epsilon)
     result = np.empty(len(epsilons))
     # Terms that are not positive at one epsilon are not at any larger one.
-    for done, place in enumerate(np.argsort(epsilons, kind="stable"), start=1):
-        difference = first - _grown(second, float(epsilons[place]))
-        result[place] = np.maximum(difference, 0.0).sum()
+    for done, index in enumerate(np.argsort(epsilons, kind="stable"), start=1):
+        difference = first - _grown(second, float(epsilons[index]))
+        result[index] = np.maximum(difference, 0.0).sum()
         if done < len(epsilons):
             positive = difference > 0
             if 4 * np.count_nonzero(positive) < 3 * len(positive):
@@ -140,13 +140,13 @@ def _positive_parts(first: FloatArray, second: FloatArray, epsilon: FloatArray) 
     possible = first > second
     first, second = first[possible], second[possible]
     ratio, mass = first - second, np.exp(first)
-    for place, each in enumerate(epsilon.tolist()):
+    for index, exponent in enumerate(epsilon.tolist()):
         # Terms that are not positive at one epsilon are not at any larger one.
-        positive = ratio > each
+        positive = ratio > exponent
         if 4 * np.count_nonzero(positive) < 3 * len(positive):
             ratio, mass, positive = ratio[positive], mass[positive], positive[positive]
-        result[place] = (mass * -np.expm1(np.minimum(each - ratio, 0.0))).sum()
-        lost[place] = np.count_nonzero(positive) * SMALLEST_POSITIVE
+        result[index] = (mass * -np.expm1(np.minimum(exponent - ratio, 0.0))).sum()
+        lost[index] = np.count_nonzero(positive) * SMALLEST_POSITIVE
         if not len(ratio):
             break
     return result, lost
@@ -166,7 +166,7 @@ def envelope(mass: FloatArray, largest_shift: int, epsilon: FloatArray) -> Float
 
 
 def largest_of_shifts(values: FloatArray, largest_shift: int) -> FloatArray:
-    """Return the largest of every number and so many before it.
+    """Return the largest of every number and the `largest_shift` ones before it.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def one_more(trials: int, success: float | Fraction, epsilon: FloatArray) -> Flo
 
     Examples
     --------
-    >>> one_more(1, 0.25, np.array([0.0, 2.0]))     # 1, 2 against 0, 1, each 3 : 1
+    >>> one_more(1, 0.25, np.array([0.0, 2.0]))     # 1, 2 against 0, 1, both 3 : 1
     array([0.75, 0.25])
     """
     return _one_more(trials, success, epsilon, failures=False)
@@ -263,17 +263,17 @@ def _log_ratios(
 ) -> FloatArray:
     """Return the logarithm of `r(count)`, to as many digits as it has.
 
-    It is a small sum of large logarithms, and among many trials what is left of it after epsilon is
-    far smaller still. So the ratio is made of whole numbers and rounded once.
+    It is a small sum of large logarithms, and among many trials its sum with epsilon is far
+    smaller still. So the ratio is made of whole numbers and rounded once.
     """
     share = share_counted(success, failures)
     odds = share / (1 - share)
     result = np.full(len(count), -np.inf)
-    for place, each in enumerate(count.tolist()):
-        if each < trials:
-            ratio = odds * Fraction(trials - each, each + 1)
+    for index, successes in enumerate(count.tolist()):
+        if successes < trials:
+            ratio = odds * Fraction(trials - successes, successes + 1)
             rounded = float(ratio)
-            result[place] = math.log(rounded) + float(ratio / Fraction(rounded) - 1)
+            result[index] = math.log(rounded) + float(ratio / Fraction(rounded) - 1)
     return result
 
 
@@ -325,10 +325,10 @@ def half_line(
         At which to evaluate.
     """
     line = _HalfLine(mass, shift, step, noise)
-    bounds = [line.bounds(min(float(each), LARGEST_EPSILON)) for each in epsilon]
-    low = np.where(epsilon <= LARGEST_EPSILON, [each[0] for each in bounds], 0.0)
+    ends = np.transpose([line.bounds(min(float(at), LARGEST_EPSILON)) for at in epsilon])
+    low = np.where(epsilon <= LARGEST_EPSILON, ends[0], 0.0)
     # What is too small for a float is not zero, unless no loss is larger than epsilon.
-    high = as_array([each[1] for each in bounds]) + SMALLEST_POSITIVE
+    high = ends[1] + SMALLEST_POSITIVE
     some = noise.loss_above(epsilon, width) > 0
     low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
     return np.maximum(low - SMALLEST_POSITIVE, 0.0), high
@@ -337,9 +337,9 @@ def half_line(
 class _HalfLine:
     """The search for the end of the best half-line, with bounds on all that it computes.
 
-    A place is a whole number of steps and a rest, so that the rest keeps its digits however far out
-    it is. Noise that is rarer than `_RARITY` says is less likely than anything that counts, so
-    that answers further away are left out of densities, and of tails if they are below.
+    A point is a number of steps and a rest, so that the rest keeps its digits however far out it
+    is. Noise that is rarer than `_RARITY` says is less likely than anything that counts, so that
+    answers further away are dropped from densities, and from tails if they are below.
     """
 
     def __init__(self, mass: LogMass, shift: int, step: float, noise: LogConcaveNoise) -> None:
@@ -348,7 +348,7 @@ class _HalfLine:
         # Densities are taken relative to their largest value, 1.
         self.log_outside = math.log(mass.outside) if mass.outside > 0 else -math.inf
         self.reach = min(math.ceil(noise.half_width(_RARITY) / step) + 1, len(mass.low))
-        self.beyond = [_log_tail_sums(each) for each in (mass.low, mass.high)]
+        self.beyond = [_log_tail_sums(logs) for logs in (mass.low, mass.high)]
         weights = np.exp(mass.low)
         weights /= weights.sum()
         self.centre = float(weights @ self.numbers)
@@ -374,35 +374,35 @@ class _HalfLine:
         low = _difference(up[0], min(epsilon + still[1], up[0]))
         return min(low, high), max(high, 0.0)
 
-    def _ratio(self, at: _Place) -> tuple[float, float]:
+    def _ratio(self, at: _Point) -> tuple[float, float]:
         """Return bounds on the logarithm of the ratio of the densities."""
         up, still = self._density(at, self.shift), self._density(at, 0)
         most = math.inf if still[0] == -math.inf else up[1] - still[0]
         return up[0] - still[1], most
 
-    def _near(self, at: _Place, shift: int) -> tuple[slice, FloatArray]:
-        """Return the answers that count, and how far the place is above them."""
+    def _near(self, at: _Point, shift: int) -> tuple[slice, FloatArray]:
+        """Return the answers that count, and how far the point is above them."""
         steps, rest = at
         middle = math.floor(steps - shift + rest / self.step)
         first = min(max(middle - self.reach, 0), max(len(self.numbers) - 2 * self.reach, 0))
         near = slice(first, first + 2 * self.reach)
         return near, self.step * (float(steps - shift) - self.numbers[near]) + rest
 
-    def _density(self, at: _Place, shift: int) -> tuple[float, float]:
+    def _density(self, at: _Point, shift: int) -> tuple[float, float]:
         near, above = self._near(at, shift)
         bell = self.noise.exponent(above)
         return self._rounded(
             _log_sum(self.mass.low[near] - bell), _log_sum(self.mass.high[near] - bell)
         )
 
-    def _tail(self, at: _Place, shift: int) -> tuple[float, float]:
+    def _tail(self, at: _Point, shift: int) -> tuple[float, float]:
         """Return bounds on the logarithm of the probability beyond."""
         near, above = self._near(at, shift)
         tails = self.noise.log_tail(above)
         return self._rounded(
             *(
-                _log_plus(_log_sum(each[near] + tails), float(beyond[min(near.stop, len(each))]))
-                for each, beyond in zip((self.mass.low, self.mass.high), self.beyond, strict=True)
+                _log_plus(_log_sum(logs[near] + tails), float(beyond[min(near.stop, len(logs))]))
+                for logs, beyond in zip((self.mass.low, self.mass.high), self.beyond, strict=True)
             )
         )
 
@@ -410,11 +410,11 @@ class _HalfLine:
         """Return bounds that take account of rounding, and of what is outside."""
         return low - _rounding(low), _log_plus(high + _rounding(high), self.log_outside)
 
-    def _is_before(self, at: _Place, epsilon: float) -> bool:
+    def _is_before(self, at: _Point, epsilon: float) -> bool:
         return self._ratio(at)[1] <= epsilon
 
-    def _before(self, epsilon: float) -> _Place | None:
-        """Return a place that the best end is certainly not below."""
+    def _before(self, epsilon: float) -> _Point | None:
+        """Return a point that the best end is certainly not below."""
         for deviations in (0.0, 0.5, 1.0, 2.0, 4.0, 8.0):
             steps = math.floor(self.centre - deviations * self.spread)
             for at in ((steps, 0.0), (steps - 1, 0.0)):
@@ -422,8 +422,8 @@ class _HalfLine:
                     return at
         return None
 
-    def _last(self, begin: _Place, epsilon: float) -> _Place:
-        """Return nearly the last such place."""
+    def _last(self, begin: _Point, epsilon: float) -> _Point:
+        """Return nearly the last such point."""
         # Where it would be if the noisy answer were Gaussian.
         guess = math.floor(self.centre + self.spread**2 * epsilon / self.shift)
         low = last_integer(
@@ -442,8 +442,8 @@ class _HalfLine:
             rest, back = max(rest - back, 0.0), 2 * back
         return low, rest
 
-    def _beyond(self, begin: _Place, epsilon: float) -> _Place | None:
-        """Return a place close above that the best end is certainly not above, if one is found."""
+    def _beyond(self, begin: _Point, epsilon: float) -> _Point | None:
+        """Return a point close above that the best end is certainly not above, if there is one."""
         steps, rest = begin
         for power in range(-_HALVINGS, 9, 4):
             at = (steps, rest + self.step * 2.0**power)

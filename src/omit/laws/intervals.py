@@ -66,7 +66,7 @@ class Interval:
 
 
 def normal_interval(values: FloatArray) -> Interval:
-    """Return the mean with an interval that takes the mean of so many values to be normal.
+    """Return the mean with an interval that takes the mean of this many values to be normal.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def normal_interval(values: FloatArray) -> Interval:
 def student_interval(values: FloatArray) -> Interval:
     """Return the mean with Student's interval, which takes the mean of the values to be normal.
 
-    Missing values are left out; without any value, nothing is known.
+    Missing values are dropped; without any value, nothing is known.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def bounded_interval(
     1 on average. Spread the first capital over several `f`: whenever one looks, all of it has
     reached `2/a` with probability `a/2` at most (Ville's inequality). The lower end is the smallest
     `m` at which it has not; it falls as `m` rises. The upper end is the same for `1 - Y`. The order
-    of the values does not matter, nor who decides when to stop. Missing values are left out.
+    of the values does not matter, nor who decides when to stop. Missing values are dropped.
 
     Without spread, `n` values leave `ln(4/a) / n` of the width open, on the side where something
     rare could be; with a deviation `s` it is about `3.5 s / sqrt(n)`.
@@ -215,7 +215,7 @@ def _least_mean(shares: FloatArray, missed: float) -> float:
 
 
 def is_skewed(values: FloatArray) -> bool:
-    """Tell whether values are too skewed for the mean of so many to be nearly normal.
+    """Tell whether values are too skewed for the mean of this many to be nearly normal.
 
     By Cochran's rule, which asks for more than 25 g^2 values at a skewness of g. What is so rare
     that it did not occur leaves no trace.

@@ -190,7 +190,7 @@ def last_integer(
     low : int
         A number at which it holds; it is not tried.
     high : int, optional
-        A number at which it does not hold; it is not tried. If left out, it is looked for from
+        A number at which it does not hold; it is not tried. If not given, it is looked for from
         `start` on, in steps that double.
     start : int, optional
         Near where the end is expected.

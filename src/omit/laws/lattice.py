@@ -7,13 +7,13 @@ absolute error:
 A sum of `n` entries is spread over few standard deviations, so the transform only covers an
 interval outside of which Bernstein's inequality leaves less than `OUTSIDE`; what lies outside is
 folded in and counted as error. Raising a characteristic function to the `n`-th power multiplies its
-relative error by `n`. Where `n` is large, however, few frequencies are left at all, and those are
-computed one by one in the form `1 + (phi - 1)`, whose error stays small. What is left of the errors
-is bounded term by term and reported, not assumed.
+relative error by `n`. Where `n` is large, however, few frequencies count at all, and those are
+computed one by one in the form `1 + (phi - 1)`, whose error stays small. The rest of the errors is
+bounded term by term and reported, not assumed.
 
-*Tilting.* Weighting each value `x` by `e^(tilt x)` moves the mean into the tail. There the tilted
+*Tilting.* Weighting every value `x` by `e^(tilt x)` moves the mean into the tail. There the tilted
 probabilities are large and precise, and dividing the weights out again keeps their relative
-precision: probabilities of 1e-200 have as many digits as those near the mean. `sum_law` puts
+precision: probabilities of 1e-200 have as many digits as those near the mean. `sums` puts
 together what several tilts tell.
 """
 
@@ -34,13 +34,13 @@ from omit.errors import InvalidInput
 _UNIT = 2.0**-53
 # What may lie outside of the interval of the transform, on both sides together.
 OUTSIDE = 1e-20
-# Frequencies at which the characteristic function is below this are left out, and counted.
+# Frequencies at which the characteristic function is below this are dropped, and counted as error.
 _NEGLIGIBLE = 1e-28
-# Butterflies of a fast transform err by a few units in each of log2(size) layers.
+# Butterflies of a fast transform err by a few units in every one of log2(size) layers.
 _LAYER_ERROR = 6 * _UNIT
 # One value of an entry at one frequency: its angle has three roundings, the sine, the product and
 # the logarithm one or two, and the probability was rounded, too. A sum has one for every term, or
-# so many in all where it is summed in pairs.
+# this many in all where it is summed in pairs.
 _TERM_ERROR, _PAIRWISE_ERROR = 12 * _UNIT, 32
 _DIRECT_WORK = 5 * 10**7
 _CHUNK_WORK = 4 * 10**6
@@ -57,7 +57,7 @@ _LOST = 1e-290
 class Part:
     """`count` independent entries with the same distribution over whole numbers from 0.
 
-    `doubt` is by how much each probability may be wrong, relative to it, beyond one rounding, and
+    `doubt` is by how much probabilities may be wrong, relative to them, beyond one rounding, and
     `missing` the logarithm of what all other numbers have together, at most.
     """
 
@@ -75,9 +75,9 @@ class Part:
         """
         if len(self.points) > _MANY_VALUES:
             return Fraction(round(float(self.probabilities @ self.points)))
-        weights = [Fraction(each) for each in self.probabilities.tolist()]
+        weights = [Fraction(chance) for chance in self.probabilities.tolist()]
         pairs = zip(weights, self.points.tolist(), strict=True)
-        return sum((each * place for each, place in pairs), Fraction(0)) / sum(weights)
+        return sum((weight * point for weight, point in pairs), Fraction(0)) / sum(weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class LatticeSum:
         The tilt, the untilted mean or a number near it, and the logarithm of the moment generating
         function of the sum less that number.
     relative_error, point_error
-        By how much each tilted probability may be wrong, relative to it, and besides.
+        By how much tilted probabilities may be wrong, relative to them, and in addition.
     outside
         Tilted probability outside of the interval, and folded into it.
     log_moment_error
@@ -135,8 +135,8 @@ def lattice_sum(parts: Sequence[Part], tilt: float = 0.0) -> LatticeSum:
     Examples
     --------
     >>> coin = Part(np.array([0, 1]), np.array([0.5, 0.5]), 4)
-    >>> found = lattice_sum([coin])
-    >>> np.round(16 * found.mass, 12), found.relative_error < 1e-14
+    >>> heads = lattice_sum([coin])
+    >>> np.round(16 * heads.mass, 12), heads.relative_error < 1e-14
     (array([1., 4., 6., 4., 1.]), True)
     """
     parts = [part for part in parts if part.count > 0]
@@ -183,7 +183,7 @@ class TiltedMoments:
     Attributes
     ----------
     parts
-        Every part with tilted probabilities, and by how much each of these may be wrong.
+        Every part with tilted probabilities, and by how much these may be wrong.
     origin
         The number.
     log_moment, log_moment_error
@@ -212,39 +212,39 @@ def tilted_moments(parts: Sequence[Part], tilt: float) -> TiltedMoments:
     tilted = []
     origin, log_moment, log_moment_error, mean, variance = Fraction(0), 0.0, 0.0, 0.0, 0.0
     for part in parts:
-        places = _less(part.points, part.centre)
-        weights, doubt, log_factor, log_error = _tilted(part, places, tilt)
+        distances = _less(part.points, part.centre)
+        weights, doubt, log_factor, log_error = _tilted(part, distances, tilt)
         tilted.append((Part(part.points, weights, part.count), doubt))
         origin += part.count * part.centre
         log_moment += part.count * log_factor
         log_moment_error += part.count * log_error + 2 * _UNIT * abs(log_moment)
-        own = float(weights @ places)
+        own = float(weights @ distances)
         mean += part.count * own
-        variance += part.count * float(weights @ (places - own) ** 2)
+        variance += part.count * float(weights @ (distances - own) ** 2)
     return TiltedMoments(tilted, origin, log_moment, log_moment_error, mean, variance)
 
 
 def _less(points: NDArray[np.int64], centre: Fraction) -> FloatArray:
-    """Return the points less a number, each rounded a few times."""
+    """Return the points less a number, rounded a few times."""
     near = round(centre)
     return as_array(points - near) - float(centre - near)
 
 
 def _tilted(
-    part: Part, places: FloatArray, tilt: float
+    part: Part, distances: FloatArray, tilt: float
 ) -> tuple[FloatArray, FloatArray, float, float]:
     """Return tilted probabilities and the logarithm of what they were divided by.
 
-    After each of the two, by how much it may be wrong. A sum of many entries multiplies the error
+    After either of the two, by how much it may be wrong. A sum of many entries multiplies the error
     of the logarithm by their number. So where factors are near 1, only their distance from 1 is
-    computed with, and of that, as places are around the mean, only what is not linear in them.
+    computed with, and of that, as distances are from the mean, only what is not linear in them.
     """
     if tilt == 0:
         return part.probabilities, part.doubt * part.probabilities, 0.0, 0.0
-    turned = tilt * places
+    turned = tilt * distances
     if np.abs(turned).max() <= 1:
         grown = part.probabilities * _exponential_rest(turned)
-        if len(places) > _MANY_VALUES:
+        if len(distances) > _MANY_VALUES:
             grown = part.probabilities * np.expm1(turned)
         rest = math.log1p(math.fsum(grown))
         weights = part.probabilities * np.exp(turned - rest)
@@ -275,7 +275,7 @@ def _exponential_rest(x: FloatArray) -> FloatArray:
 
 
 def _convolved(parts: Sequence[tuple[Part, FloatArray]]) -> tuple[FloatArray, float]:
-    """Return the law of a sum, and by how much each probability may be wrong relative to it.
+    """Return the law of a sum, and by how much probabilities may be wrong relative to them.
 
     All terms are positive, so that every product and sum adds one unit to the relative error.
     Every part comes with the errors of its probabilities.
@@ -319,7 +319,7 @@ def _characteristic(
 ) -> tuple[NDArray[np.complex128], FloatArray]:
     """Return the characteristic function of the sum minus `low`, and a bound on its errors.
 
-    `doubts` says by how much each probability of each part may be wrong.
+    `doubts` says by how much the probabilities of every part may be wrong.
     """
     frequencies = np.arange(size // 2 + 1)
     width = sum(len(part.points) for part in parts)
@@ -362,7 +362,7 @@ def _characteristic(
         modulus = np.exp(log_size)
         # The inverse transform takes e^(-i w x) where probability theory has e^(i w x).
         transform[chosen] = modulus * np.exp(-1j * (angle + turn))
-        # A product of factors, each wrong by its error, is larger by at most this factor.
+        # A product of factors that are wrong by their errors is larger by at most this factor.
         excess = np.where(
             log_excess < 1,
             modulus * np.expm1(np.minimum(log_excess, 1.0)),
@@ -389,16 +389,16 @@ def _directly(
     part: Part, doubt: FloatArray, centre: int, frequencies: NDArray[np.int64], size: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return `phi - 1` around the centre, summed value by value, and its absolute error."""
-    places = part.points - centre
+    distances = part.points - centre
     # Whole turns are taken off in whole numbers, so that no digits of the angle are lost.
-    turns = np.outer(frequencies, places) % size
+    turns = np.outer(frequencies, distances) % size
     angle = (2 * math.pi / size) * np.where(2 * turns > size, turns - size, turns)
     sine = np.sin(angle)
     versine = 2 * np.sin(angle / 2) ** 2
     # Sums of products in pairs: a dot product would add up one by one.
     real = -(versine * part.probabilities).sum(axis=1)
     imaginary = (sine * part.probabilities).sum(axis=1)
-    wrong = _TERM_ERROR + min(len(places), _PAIRWISE_ERROR) * _UNIT
+    wrong = _TERM_ERROR + min(len(distances), _PAIRWISE_ERROR) * _UNIT
     error = (np.abs(sine) + versine) @ (wrong * part.probabilities + doubt)
     return real, imaginary, 1.01 * error
 

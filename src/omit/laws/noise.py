@@ -105,14 +105,14 @@ class Laplace(LogConcaveNoise):
     def loss_above(self, epsilon: FloatArray, shift: Fraction) -> FloatArray:
         """Return `shift / scale - epsilon`, rounded up: the nearest float is often below it."""
         loss = min(abs(shift) / Fraction(self.scale), Fraction(sys.float_info.max))
-        left = (max(loss - Fraction(each), Fraction(0)) for each in epsilon.tolist())
-        return as_array([math.nextafter(float(each), math.inf) if each else 0.0 for each in left])
+        above = (max(loss - Fraction(at), Fraction(0)) for at in epsilon.tolist())
+        return as_array([math.nextafter(float(x), math.inf) if x else 0.0 for x in above])
 
     def delta(self, epsilon: ArrayLike, shift: float | Fraction) -> FloatArray:
         """Return the hockey-stick divergence of `Z + shift` from `Z`, rounded up."""
         epsilons = np.minimum(as_array(epsilon), LARGEST_EPSILON)
-        left = self.loss_above(np.atleast_1d(epsilons), Fraction(shift)).reshape(epsilons.shape)
-        return np.minimum(at_most(-np.expm1(-left / 2), 1e-15), 1.0)
+        above = self.loss_above(np.atleast_1d(epsilons), Fraction(shift)).reshape(epsilons.shape)
+        return np.minimum(at_most(-np.expm1(-above / 2), 1e-15), 1.0)
 
 
 class Gaussian(LogConcaveNoise):
@@ -399,8 +399,8 @@ class Exponential(ContinuousNoise):
         """
         loss = float(Fraction(shift) / Fraction(self.scale))
         epsilons = as_array(epsilon) if loss > 0 else np.zeros_like(as_array(epsilon))
-        left = np.maximum(abs(loss) * (1 + 2 * _UNIT) - epsilons, 0.0)
-        return np.minimum(at_most(-np.expm1(-left), 1e-15), 1.0)
+        above = np.maximum(abs(loss) * (1 + 2 * _UNIT) - epsilons, 0.0)
+        return np.minimum(at_most(-np.expm1(-above), 1e-15), 1.0)
 
 
 class Gumbel(ContinuousNoise):
@@ -474,8 +474,8 @@ class Gumbel(ContinuousNoise):
         else:
             first, second = np.exp(-growth * edge), np.exp(-edge)
         grown = np.exp(epsilons) * second
-        left = np.where((edge > 0) & (first > grown), first - grown + 16 * _UNIT * first, 0.0)
-        return np.minimum(at_most(left, 1e-15), 1.0)
+        delta = np.where((edge > 0) & (first > grown), first - grown + 16 * _UNIT * first, 0.0)
+        return np.minimum(at_most(delta, 1e-15), 1.0)
 
 
 @overload
@@ -502,7 +502,7 @@ def noise_named(name: str, among: Iterable[str] | None = None) -> type[Noise]:
     name : str
         Such as ``"laplace"`` or ``"discrete-gaussian"``.
     among : iterable of str, optional
-        The names that are allowed here; all of them if left out.
+        The names that are allowed here; all of them if not given.
 
     Raises
     ------

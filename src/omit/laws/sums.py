@@ -4,7 +4,7 @@ One transform gives probabilities with an absolute error, which says nothing abo
 smaller. A tilted one gives others: those near the mean of the tilted sum. So sums are tilted step
 by step, further and further up and down, and every probability is known between the largest of its
 lower bounds and the smallest of its upper bounds, as logarithms. Beyond the last step its transform
-says how little is left.
+says how little there is.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SumLaw:
         return SumLaw(self.low[::-1], self.high[::-1], self.above, self.below, self.complete)
 
     def widened(self, by: float) -> SumLaw:
-        """The law if every logarithm may be wrong by so much more."""
+        """The law if every logarithm may be wrong by this much more."""
         return SumLaw(
             self.low - by, self.high + by, self.below + by, self.above + by, self.complete
         )
@@ -111,8 +111,8 @@ class LogMass:
         before, after = np.flatnonzero(~known[:mode]), np.flatnonzero(~known[mode:])
         first = int(before[-1]) + 1 if len(before) else 0
         last = mode + int(after[0]) if len(after) else len(known)
-        left = np.exp(law.high[:first]).sum() + np.exp(law.high[last:]).sum()
-        return cls(law.low[first:last], law.high[first:last], float(left) + law.outside)
+        rest = np.exp(law.high[:first]).sum() + np.exp(law.high[last:]).sum()
+        return cls(law.low[first:last], law.high[first:last], float(rest) + law.outside)
 
     @property
     def mirrored(self) -> LogMass:
@@ -132,7 +132,7 @@ def sum_laws(
     depths : sequence of float
         Up to here, as logarithms, small probabilities are to keep their digits; ascending.
     shift : int
-        And so much further out.
+        How much further out, in addition.
     tilts : sequence of float
         Where digits count most: around the means of the sums that are tilted by these.
 
@@ -147,13 +147,13 @@ def sum_laws(
     missing = float(np.logaddexp.reduce([part.missing + math.log(part.count) for part in parts]))
     middle = lattice_sum(parts)
     enough = middle.is_convolved and middle.point_error == 0
-    walks = [] if enough else [_Walk(parts, middle.is_convolved, each) for each in (1, -1)]
+    walks = [] if enough else [_Walk(parts, middle.is_convolved, sign) for sign in (1, -1)]
     pieces = [_Piece.of(middle)]
-    finer = [] if middle.is_convolved else [each for each in tilts if _is_visible(parts, each)]
-    details = [_Piece.of(lattice_sum(parts, each)) for each in finer]
+    finer = [] if middle.is_convolved else [tilt for tilt in tilts if _is_visible(parts, tilt)]
+    details = [_Piece.of(lattice_sum(parts, tilt)) for tilt in finer]
     for depth in depths:
         for walk in walks:
-            pieces += [_Piece.of(each) for each in walk.until(depth, shift)]
+            pieces += map(_Piece.of, walk.until(depth, shift))
         complete = all(walk.has_ended for walk in walks)
         yield _joined(pieces, details, complete).missing(missing)
 
@@ -184,7 +184,7 @@ class _Walk:
         return bool(sum(logs) > -0.5)
 
     def until(self, depth: float, shift: int) -> Iterator[LatticeSum]:
-        """Yield the sums up to where no more than `e^-depth` is left, and `shift` beyond that."""
+        """Yield the sums up to where no more than `e^-depth` is beyond, and `shift` beyond that."""
         enough = math.inf
         while not self.has_ended and self.steps < _MOST_TILTS:
             # Chernoff: no more than this is beyond the mean.

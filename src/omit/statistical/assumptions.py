@@ -43,7 +43,9 @@ def property_probabilities(p: float | Sequence[float], count: int) -> tuple[floa
     """Return one probability per query; a single one is that of all queries."""
     chances = tuple(p) if isinstance(p, Sequence) else (p,)
     if len(chances) not in (1, count):
-        raise InvalidInput(f"Expected one probability or one for each of {count} queries.")
+        raise InvalidInput(
+            f"Expected one probability or one per query, of which there are {count}."
+        )
     checked = tuple(map(property_probability, chances))
     return checked * count if len(checked) == 1 else checked
 
@@ -226,7 +228,7 @@ class Entries:
         checked = []
         for given, probabilities in pairs:
             size = _validate.positive_integer("size", given)
-            _validate.mapping("each law", probabilities, "from values to probabilities")
+            _validate.mapping("every law", probabilities, "from values to probabilities")
             law = {
                 value: _validate.probability(f"the probability of {_validate.shown(value)}", chance)
                 for value, chance in probabilities.items()

@@ -102,13 +102,11 @@ def ask(*queries: ScoreQuery) -> Analyst:
     'first'
     """
     for query in queries:
-        _validate.instance("each query", query, ScoreQuery)
+        _validate.instance("every query", query, ScoreQuery)
 
     def analyst(answers: Answers) -> ScoreQuery:
         if len(answers) >= len(queries):
-            raise InvalidInput(
-                f"Expected a query for each block, the analyst has {len(queries)} only."
-            )
+            raise InvalidInput(f"Expected a query per block, the analyst has {len(queries)} only.")
         return queries[len(answers)]
 
     return analyst

@@ -109,7 +109,7 @@ class StatisticalGuarantee:
 
 @dataclass(frozen=True, eq=False)
 class PrivacyCurve(Result):
-    """The smallest known delta for every epsilon, with the method that found it.
+    """The smallest known delta for every epsilon, with the method that it comes from.
 
     Attributes
     ----------
@@ -128,11 +128,11 @@ class PrivacyCurve(Result):
     directions : mapping
         Delta by name of the direction, where there are two of interest.
     method : {"exact", "upper bound", "simulated", "as printed"}
-        How it was found; a formula as printed in the paper need not bound anything.
+        Where it comes from; a formula as printed in the paper need not bound anything.
     assumption : str
         What the adversary is assumed to know.
     confidence : float or None
-        Of the interval [lower, delta] of a simulation, for each epsilon by itself.
+        Of the interval [lower, delta] of a simulation, at every epsilon by itself.
     subject : str
         What was asked of which entries, as the title of a table.
     """
@@ -329,7 +329,7 @@ def _show_pair(pair: Pair) -> str:
 def agree(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
     """Tell where bounds are so close that either may be called exact.
 
-    Floats below 1e-300 have no digits left for it, so there any upper bound will do.
+    Floats below 1e-300 have too few digits for it, so there any upper bound will do.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def bounded_curve(
         pairs,
         "exact" if exact else "upper bound",
         assumption,
-        {name: np.minimum(_falling(each), delta) for name, each in (directions or {}).items()},
+        {name: np.minimum(_falling(more), delta) for name, more in (directions or {}).items()},
     )
 
 

@@ -75,7 +75,7 @@ def order_statistic_curve(
             f"Expected fewer entries or values: {n:,} entries of {len(distribution.values):,} "
             "values are too many to sum over."
         )
-    weights = [Fraction(each) for each in distribution.probabilities.tolist()]
+    weights = [Fraction(chance) for chance in distribution.probabilities.tolist()]
     # In descending order the largest value is the smallest, and ranks are counted from above.
     low, high, told = _told_from_the_largest(weights, n - 1, rank, epsilons)
     down = _told_from_the_largest(weights[::-1], n - 1, n + 1 - rank, epsilons)
@@ -104,7 +104,7 @@ def _told_from_the_largest(
     """
     total = sum(weights)
     # Of a share near 1 the digits of what is missing count, so none is dropped.
-    reached = [each / total for each in itertools.accumulate(weights, initial=Fraction(0))]
+    reached = [part / total for part in itertools.accumulate(weights, initial=Fraction(0))]
     A, C = _cells(reached, others, rank), _cells(reached, others, rank - 1)
     b = _exactly(reached, others, rank - 1)
     bounds, numbers = [], []
@@ -149,7 +149,7 @@ def _cells(reached: Sequence[Fraction], others: int, rank: int) -> Bounds:
         sure = share in (0, 1) or not 0 < rank <= others
         wrong = 0.0 if sure else smaller * tail_error(smaller) + _TINY
         little = max(smaller - wrong, 0.0), smaller + wrong
-        # What is left of 1 is rounded once more.
+        # The rest of 1 is rounded once more.
         large = (1 - little[1]) * (1 - _FEW_UNITS), min((1 - little[0]) * (1 + _FEW_UNITS), 1.0)
         if sure:
             large = 1 - smaller, 1 - smaller

@@ -5,7 +5,7 @@ entry is in which block. The block of the critical entry is drawn with probabili
 only its answer depends on the entry, so the delta of all answers together is at most the average
 of the blocks' deltas (Theorem 5.1; Theorem 5.2 if entries are not alike).
 
-*Where that is loose.* If all blocks count the same property, how many ones each block has tells
+*Where that is loose.* If all blocks count the same property, how many ones a block has tells
 nothing more than how many there are in all: the likelihood ratio of the critical entry's two values
 depends on the answers only through their sum. So the exact curve of the partition is that of one
 query on all entries in use, however many blocks there are. The documentation has the proof.
@@ -55,7 +55,7 @@ class Partition:
     n : int
         Entries of the database.
     sizes : sequence of int
-        Sizes of the blocks, one for each query; they may leave entries unused.
+        Sizes of the blocks, one per query; they may leave entries unused.
 
     Examples
     --------
@@ -101,10 +101,8 @@ class Partition:
         (50, 25, 25)
         """
         n = _validate.positive_integer("n", n, most=LARGEST_TRIALS)
-        weights = [
-            _validate.positive("importance", each)
-            for each in _validate.several("importances", importance)
-        ]
+        given = _validate.several("importances", importance)
+        weights = [_validate.positive("importance", weight) for weight in given]
         if not weights:
             raise InvalidInput("Expected an importance above 0 for every query, at least one.")
         if len(weights) > n:
@@ -119,8 +117,8 @@ class Partition:
         while sizes.sum() > n:
             sizes[int(np.argmax(sizes))] -= 1
         order = np.argsort(-(exact - sizes), kind="stable")
-        for place in range(n - int(sizes.sum())):
-            sizes[order[place % len(order)]] += 1
+        for turn in range(n - int(sizes.sum())):
+            sizes[order[turn % len(order)]] += 1
         _exchange(sizes, wanted**2)
         return cls(n, tuple(int(size) for size in sizes))
 
@@ -130,7 +128,7 @@ class Partition:
         return sum(self.sizes)
 
     def standard_errors(self, p: float | Sequence[float]) -> tuple[float, ...]:
-        """Return what each answered share misses the share in the whole database by.
+        """Return by how much answered shares miss the shares in the whole database.
 
         The standard deviation `sqrt(p (1 - p) (1 / s - 1 / n))` of Example 2.
         """
@@ -141,7 +139,7 @@ class Partition:
         )
 
     def bound(self, curves: Sequence[PrivacyCurve]) -> PrivacyCurve:
-        """Return the bound of Theorem 5.1 from one curve for each block.
+        """Return the bound of Theorem 5.1 from one curve per block.
 
         `curves[k]` is the curve of query `k` on a database of the block's size, all at the same
         epsilons; any symmetric query with any noise will do. If some are simulated, the bound has
@@ -154,10 +152,10 @@ class Partition:
         """
         curves = _validate.several("curves", curves)
         for curve in curves:
-            _validate.instance("each curve", curve, PrivacyCurve)
+            _validate.instance("every curve", curve, PrivacyCurve)
         if len(curves) != len(self.sizes):
             raise InvalidInput(
-                f"Expected one curve for each of {len(self.sizes)} blocks, got {len(curves)}."
+                f"Expected one curve per block, {len(self.sizes)} in all, got {len(curves)}."
             )
         epsilon = curves[0].epsilon
         if any(not np.array_equal(curve.epsilon, epsilon) for curve in curves):
@@ -186,7 +184,7 @@ class Partition:
         )
 
     def property_bound(self, p: float | Sequence[float], epsilon: ArrayLike) -> PrivacyCurve:
-        """Return the bound of Theorem 5.1 for property queries, one probability for each or all."""
+        """Return the bound of Theorem 5.1 for property queries of these probabilities."""
         chances = assumptions.property_probabilities(p, len(self.sizes))
         epsilons = assumptions.ascending_epsilons(epsilon)
         kinds = set(zip(self.sizes, chances, strict=True))
@@ -205,7 +203,7 @@ class Partition:
         """Return the exact curve where every block answers the same property.
 
         It also holds for different properties of the same probability that the critical entry has
-        all or none of. If entries are left out, the critical one may be among them.
+        all or none of. If entries are unused, the critical one may be among them.
         """
         p = assumptions.property_probability(p)
         epsilons = assumptions.ascending_epsilons(epsilon)
@@ -250,7 +248,7 @@ class Partition:
     def answer(
         self, records: Any, queries: Sequence[Query], rng: np.random.Generator
     ) -> tuple[float, ...]:
-        """Split records at random and answer each query on its own block.
+        """Split records at random and answer every query on its own block.
 
         Parameters
         ----------
@@ -279,7 +277,7 @@ class Partition:
         queries = _validate.several("queries", queries)
         if len(queries) != len(self.sizes):
             raise InvalidInput(
-                f"Expected one query for each of {len(self.sizes)} blocks, got {len(queries)}."
+                f"Expected one query per block, {len(self.sizes)} in all, got {len(queries)}."
             )
         blocks = [data[positions] for positions in self.draw(rng)]
         for number, (query, block) in enumerate(zip(queries, blocks, strict=True), start=1):
@@ -293,7 +291,7 @@ class Partition:
         analyst: Callable[[tuple[float, ...]], Query],
         rng: np.random.Generator,
     ) -> tuple[float, ...]:
-        """Answer queries that depend on the answers before, each on its own block.
+        """Answer queries that depend on the answers before, every one on its own block.
 
         Examples
         --------
@@ -328,7 +326,7 @@ class Partition:
         if len(kinds) > 1:
             text = (
                 f"{self.n:,} independent identical entries, properties of probability "
-                f"{', '.join(f'{each!r}' for each in kinds)}, none known to the adversary"
+                f"{', '.join(map(repr, kinds))}, none known to the adversary"
             )
         return f"{text}; secret random blocks of {_show_sizes(self.sizes)}"
 
@@ -370,15 +368,15 @@ def require_symmetric(
     """Refuse a query whose answer changes with the order of the records.
 
     The order is tried on records, not on a proof: a query that passes is not thereby proved
-    symmetric, but one that weights records by their place does not pass. It is tried on the block
-    and on records as different as there are, because a block of equal records has one order.
+    symmetric, but one that weights records by their position does not pass. It is tried on the
+    block and on records as different as there are: a block of equal records has one order.
     """
     tried = [block, _different(records, len(block), rng)]
     for sample in tried:
         answer = _answer(query, sample, number)
-        places = np.arange(len(sample))
-        orders = [places[::-1], *(np.roll(places, shift) for shift in (1, len(sample) // 2))]
-        # As often as a place needs to hold a record of another kind, almost surely.
+        positions = np.arange(len(sample))
+        orders = [positions[::-1], *(np.roll(positions, shift) for shift in (1, len(sample) // 2))]
+        # As often as a position needs to hold a record of another kind, almost certainly.
         orders += [rng.permutation(len(sample)) for _ in range(_ORDERS)]
         for order in orders:
             other = _answer(query, sample[order], number)
@@ -390,7 +388,7 @@ def require_symmetric(
 
 
 def _different(records: Records, size: int, rng: np.random.Generator) -> Records:
-    """Return so many records, each kind about as often as any other, in random order."""
+    """Return `size` records, every kind about as often as any other, in random order."""
     try:
         _, kind = np.unique(records, axis=0 if records.ndim > 1 else None, return_inverse=True)
     except TypeError:

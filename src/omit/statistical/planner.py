@@ -73,7 +73,7 @@ class Plan(Result):
     partition
         The blocks.
     probabilities
-        Of the property that each query asks for.
+        Of the properties that queries ask for.
     epsilon
         For which the plan was made.
     theorem

@@ -284,8 +284,8 @@ def _by_threshold(
     p: float,
     epsilon: FloatArray,
 ) -> Bounds:
-    """Return the bound of Example 1, at the threshold where it is smallest for each epsilon."""
-    # Summed from the far end, where 1 less all others would have no digits left.
+    """Return the bound of Example 1, at the threshold where it is smallest at every epsilon."""
+    # Summed from the far end, where 1 less all others would have lost its digits.
     beyond = np.append(np.cumsum(weights[::-1])[::-1][1:], 0.0)
     best, where = np.ones(len(epsilon)), np.zeros(len(epsilon), dtype=np.int64)
     first, last = 0, len(known) - 1

@@ -289,7 +289,7 @@ def _binomial_laws(size: int, n: int, ones: IntArray) -> FloatArray:
 
     drawn = np.arange(size + 1, dtype=np.int64)
     if size > _MANY_DRAWS:
-        shares = [Fraction(each, n) for each in ones.tolist()]
+        shares = [Fraction(number, n) for number in ones.tolist()]
         return np.array([counts.log_pmf(drawn, size, share) for share in shares])
     # Of fewer draws, logarithms of the binomial coefficients are small enough to keep digits.
     ways = counts.log_pmf(drawn, size, 0.5) + size * math.log(2)

@@ -6,7 +6,7 @@ extreme values is the easiest to tell apart, in either direction. Otherwise all 
 tried, or, where these are too many, bounded together by an envelope.
 
 Every probability of `S` is known between bounds (`laws.sums`), and so is delta. Where these bounds
-are too far apart, `S` is computed further out, to smaller probabilities. What is left between them
+are too far apart, `S` is computed further out, to smaller probabilities. The distance between them
 is part of every delta returned, and a curve is called exact only where they agree.
 
 *Noise* is added to an answer without looking at the data, so delta is never above that of the
@@ -182,20 +182,20 @@ def sum_curve_of_groups(
         raise InvalidInput("Expected at least two values of the critical entry, all finite.")
     noise = checked_noise(noise)
     unknown = [
-        (_validate.instance("each of others", each, Distribution), number)
-        for each, count in _validate.pairs("(Distribution, count)", others)
+        (_validate.instance("every law of others", law, Distribution), number)
+        for law, count in _validate.pairs("(Distribution, count)", others)
         if (number := _validate.whole("count", count)) > 0
     ]
-    step, (steps, *lattices) = common_lattice([critical, *(each.values for each, _ in unknown)])
+    step, (steps, *lattices) = common_lattice([critical, *(law.values for law, _ in unknown)])
     parts = [
-        Part(points, each.probabilities, count)
-        for points, (each, count) in zip(lattices, unknown, strict=True)
+        Part(points, law.probabilities, count)
+        for points, (law, count) in zip(lattices, unknown, strict=True)
     ]
     if isinstance(noise, LatticeNoise):
         parts.append(noise.part())
     # A lattice of larger steps has gaps on the common one.
     no_gaps = all((np.diff(points) == 1).all() for points in lattices)
-    bend = sum(count * each.bend for each, count in unknown) if no_gaps else math.inf
+    bend = sum(count * law.bend for law, count in unknown) if no_gaps else math.inf
     question = _Sum(tuple(parts), bend, critical, steps, step, epsilons, assumption)
     if noise is None or isinstance(noise, LatticeNoise):
         return question.curve(None)
@@ -286,7 +286,7 @@ class _Sum:
         this one would be if all of its probabilities were larger or smaller by three times that.
         """
         wide = law.widened(3 * self.bend)
-        more, less = (self._divergence(each, self.shift, noise) for each in (wide, wide.mirrored))
+        more, less = (self._divergence(law, self.shift, noise) for law in (wide, wide.mirrored))
         return two_directions(self.epsilon, more, less, self.assumption, pairs=self.extremes)
 
     def _divergence(self, law: SumLaw, shift: int, noise: LogConcaveNoise | None) -> Bounds:
@@ -307,15 +307,15 @@ class _Sum:
         facing = (law, law.mirrored)
         work = 2 * len(shifts) * len(self.epsilon) * (len(law.low) + self.shift)
         if work > (_ALL_PAIRS_WORK if noise is None else _ALL_PAIRS_WORK_WITH_NOISE):
-            more, less = (self._of_every_shift(each, noise) for each in facing)
+            more, less = (self._of_every_shift(law, noise) for law in facing)
             return two_directions(
                 self.epsilon, more, less, self.assumption, pairs=self.extremes, only_a_bound=True
             )
         worst = WorstPair(len(self.epsilon), self.extremes[0])
         for shift in shifts:
             v, w = (float(self.critical[index[0]]) for index in np.nonzero(apart == shift))
-            for each, pair in zip(facing, ((v, w), (w, v)), strict=True):
-                worst.add(self._divergence(each, shift, noise), pair)
+            for law, pair in zip(facing, ((v, w), (w, v)), strict=True):
+                worst.add(self._divergence(law, shift, noise), pair)
         return worst.curve(self.epsilon, self.assumption)
 
     def _of_every_shift(self, law: SumLaw, noise: LogConcaveNoise | None) -> Bounds:
@@ -378,7 +378,7 @@ def with_noise(
         delta,
         plain.assumption,
         pairs=curve.pairs,
-        directions={name: np.minimum(each, delta) for name, each in curve.directions.items()},
+        directions={name: np.minimum(more, delta) for name, more in curve.directions.items()},
     )
 
 
@@ -439,7 +439,7 @@ def _by_trapezoid(
             * width
         )
     grow = 1 + np.exp(np.minimum(epsilon, 700.0))
-    # Three transforms, each wrong by some units in every layer, relative to all of what it holds.
+    # Three transforms, wrong by some units in every layer, relative to all of what they hold.
     layers = 3 * 6 * _UNIT * math.log2(len(density))
     rounding = layers * float(np.linalg.norm(spread) * np.linalg.norm(bell)) * span + 2e-15
     return value, grow * (width**2 / 4 * noise.bend + rounding + unknown)
