@@ -234,3 +234,13 @@ def test_what_a_clustering_cannot_do_is_one_sentence(
     assert run.code == 2
     assert message in run.err
     assert run.err.count("\n") == 1
+
+
+def test_a_proportion_is_asked_for_by_its_value(omit_command: Callable[[str], Run]) -> None:
+    asked = "compare adult --column sex --statistic proportion:{} --omit poisson:0.5 --no-report"
+    shown = omit_command(asked.format("Female"))
+    assert shown.code == 0
+    assert "of sex = Female" in shown.out
+    refused = omit_command(asked.format("female"))
+    assert refused.code == 2
+    assert "known: Female, Male" in refused.err

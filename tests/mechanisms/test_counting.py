@@ -15,6 +15,7 @@ from omit import (
     FixedSizeSampling,
     Guarantee,
     InvalidInput,
+    NoisyMean,
     NoNoiseNeeded,
     OutlierScoreSuppression,
     PoissonSampling,
@@ -155,3 +156,23 @@ def test_a_count_is_public_under_replace_and_a_sum_of_zero_has_no_relative_error
         expected_error(column([-2.0, 2.0]), NoisySum(), Guarantee(1.0))
     with pytest.raises(InvalidInput, match="noise"):
         NoisySum("cauchy")  # type: ignore[arg-type]
+
+
+def test_a_proportion_is_the_mean_of_an_indicator() -> None:
+    shares = column(VALUES).indicator(1)
+    assert shares.mean == 2 / 5
+    assert shares.bounds == (0.0, 1.0)
+    by_hand = Column.from_values([0, 0, 1, 1, 0], bounds=(0, 1))
+    target, sample = Guarantee(1.0), PoissonSampling(0.4)
+    exact = expected_error(shares, NoisyMean(), target, sample)
+    assert exact.method == "exact"
+    assert exact.value == expected_error(by_hand, NoisyMean(), target, sample).value
+
+
+def test_a_proportion_of_what_no_record_can_have_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"can have the value 7; known: \[-2, 5\]"):
+        column(VALUES).indicator(7)
+    texts = Column.from_values(["a", "b"], categories=("a", "b", "c"))
+    assert texts.indicator("c").mean == 0
+    with pytest.raises(InvalidInput, match="known: a, b, c"):
+        texts.indicator("d")

@@ -94,6 +94,7 @@ def choose(
     relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
     if statistic not in names.CLUSTERINGS:
         data = read_column(source, column, bounds, categories, table, step)
+        data, statistic = names.asked_of(data, statistic)
         mechanisms = names.column_mechanisms(data, statistic, mechanism, metric, delta, relation)
         return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, json)
     from omit.data.reading import read_points

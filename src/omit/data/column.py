@@ -310,6 +310,35 @@ class Column(base.Data):
         """All values that occur most often."""
         return tuple(self.values[self.counts == self.counts.max()].tolist())
 
+    def indicator(self, value: Any) -> Column:
+        """Return the column that is 1 for records with this value and 0 for others.
+
+        Its mean is the share of these records. `InvalidInput` is raised for what no record can
+        have: a number outside the bounds, or a text that is no category.
+
+        Examples
+        --------
+        >>> ages = Column.from_values([39, 25, 39, 60], bounds=(0, 125), name="age")
+        >>> ages.indicator(39), ages.indicator(39).mean
+        (Column('age = 39': 4 records, 2 distinct values, bounds [0, 1] declared), 0.5)
+        """
+        if self.bounds is None:
+            wanted, shown = value, str(value)
+            possible = value in (self.categories or ())
+        else:
+            wanted = _validate.finite("value", value)
+            possible, shown = self.bounds[0] <= wanted <= self.bounds[1], f"{wanted:.10g}"
+        if not possible:
+            known = self._range if self.categories is None else ", ".join(self.categories[:20])
+            raise InvalidInput(
+                f"No record of {self.name!r} can have the value {_validate.shown(value)}; known: "
+                f"{known}."
+            )
+        having = int(self.counts[self.values == wanted].sum())
+        name, counts = f"{self.name} = {shown}", [self.size - having, having]
+        column = Column.from_counts([0, 1], counts, bounds=(0, 1), name=name, step=1)
+        return replace(column, source=self.source, remarks=self.notes)
+
     @property
     def declaration(self) -> str:
         """A sentence on which values are possible, and who says so."""

@@ -50,7 +50,8 @@ def usual_relation(statistic: str, metric: str | None = None) -> str:
     if statistic in registered():
         first = next(iter(registered()[statistic].values()))
         return str(first().relations[0])
-    public_size = is_quantile(statistic) or (statistic == "mean" and metric == "mse")
+    is_mean = statistic == "mean" or statistic.startswith("proportion:")
+    public_size = is_quantile(statistic) or (is_mean and metric == "mse")
     return "replace" if public_size else "add-remove"
 
 
@@ -98,7 +99,8 @@ def known_mechanisms(
         return registered()[statistic]
     others = "".join(f", {name}" for name in registered())
     raise InvalidInput(
-        f"Expected statistic={statistic!r} to be mean, mode, all, count, sum, median, "
+        f"Expected statistic={statistic!r} to be mean, mode, all, count, sum, "
+        "proportion:VALUE, median, "
         f"quantile:SHARE, kmeans{others} or kmedian."
     )
 
@@ -125,6 +127,32 @@ def chosen_mechanisms(
         choices = ", ".join([*known, "all"])
         raise InvalidInput(f"Expected mechanism={name!r} to be one of: {choices}.")
     return [known[name]()]
+
+
+def asked_of(data: Column, statistic: str) -> tuple[Column, str]:
+    """Return the column and the statistic that are meant: a proportion is the mean of an indicator.
+
+    Raises
+    ------
+    InvalidInput
+        If no record can have the value of ``proportion:VALUE``.
+    """
+    name, _, value = statistic.partition(":")
+    if name != "proportion":
+        return data, statistic
+    if not value:
+        raise InvalidInput(
+            f"Expected statistic={statistic!r} in the form proportion:VALUE, such as proportion:39."
+        )
+    if data.is_text:
+        return data.indicator(value), "mean"
+    try:
+        number = float(value)
+    except ValueError as error:
+        raise InvalidInput(
+            f"Expected the value {value!r} of a proportion to be a number, as {data.name!r} is."
+        ) from error
+    return data.indicator(number), "mean"
 
 
 def column_mechanisms(
