@@ -54,7 +54,7 @@ def measures_of(errors: CellErrors) -> Measures:
     """Return the measures of a table from the errors of its cells."""
     return Measures(
         bias=float(np.abs(errors.bias).sum()),
-        fairness=float(errors.bias.max() - errors.bias.min()),
+        fairness=float(np.ptp(errors.bias)),
         variance=float(errors.variance.max()),
         absolute=float(errors.absolute.sum()),
     )
@@ -263,14 +263,15 @@ def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> fl
 
 
 def _design(table: CountTable, target: int) -> tuple[FloatArray, IntArray]:
-    codes = np.stack(np.unravel_index(np.arange(table.cells), table.shape), axis=1)
+    """Return indicators of the other attributes' categories, but the first, and the labels."""
+    codes = np.indices(table.shape).reshape(len(table.shape), -1)
     columns = [
-        (codes[:, position] == category).astype(float)
+        codes[position] == category
         for position, size in enumerate(table.shape)
         if position != target
         for category in range(1, size)
     ]
-    return as_array(np.stack(columns, axis=1)), codes[:, target].astype(np.int64)
+    return as_array(np.stack(columns, axis=1)), codes[target]
 
 
 def regression_line(

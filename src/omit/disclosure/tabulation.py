@@ -70,15 +70,11 @@ class Derivation:
                 f"CASE WHEN {number} {operator} {self.threshold!r} THEN '{YES_NO[1]}' "
                 f"ELSE '{YES_NO[0]}' END"
             )
+        bins = zip(itertools.pairwise(self.edges), self.attribute.categories, strict=True)
         cases = [
-            f"WHEN {number} >= {low!r} AND {number} {'<=' if last else '<'} {high!r} THEN '{label}'"
-            for low, high, label, last in zip(
-                self.edges[:-1],
-                self.edges[1:],
-                self.attribute.categories,
-                [edge == self.edges[-1] for edge in self.edges[1:]],
-                strict=True,
-            )
+            f"WHEN {number} >= {low!r} AND {number} {'<=' if high == self.edges[-1] else '<'} "
+            f"{high!r} THEN '{label}'"
+            for (low, high), label in bins
         ]
         return (
             f"CASE {' '.join(cases)} "
@@ -191,8 +187,8 @@ def parse_domain(text: str) -> tuple[str, Sequence[str] | str]:
         raise InvalidInput(
             f"Expected a domain such as sex=Female,Male, got {_validate.shown(text)}."
         )
-    if listed.strip() == "from-data":
-        return name.strip(), "from-data"
+    if listed.strip() == FROM_DATA:
+        return name.strip(), FROM_DATA
     return name.strip(), [category.strip() for category in listed.split(",")]
 
 
