@@ -111,18 +111,20 @@ def deviation(one: ExpectedError) -> float:
 # --- Section 3.2: sampling -----------------------------------------------------------------------
 
 
+def require_worse_the_more_is_left_out(source: Source, mechanism: Mechanism) -> None:
+    for epsilon in EPSILONS:
+        curve = [sampled(source, mechanism, epsilon, rate) for rate in RATES]
+        assert {point.method for point in curve} == {"exact"}
+        assert all(point.low > error(source, mechanism, epsilon).high for point in curve)
+        values = [point.value for point in curve]
+        assert values == sorted(values, reverse=True)
+
+
 @pytest.mark.parametrize("noise", KINDS)
 def test_true_for_the_mode_of_adult_age_sampling_is_worse_at_every_rate(noise: str) -> None:
     # "worse ... for all mechanisms, databases, privacy parameters ... and (almost all) rates".
     # At all 99 rates: 1584 of 1584 points.
-    mechanism = NoisyMode(noise)  # type: ignore[arg-type]
-    for epsilon in EPSILONS:
-        curve = [sampled(AGE, mechanism, epsilon, rate) for rate in RATES]
-        assert {point.method for point in curve} == {"exact"}
-        assert all(point.low > error(AGE, mechanism, epsilon).high for point in curve)
-        # And the more records are left out, the worse.
-        values = [point.value for point in curve]
-        assert values == sorted(values, reverse=True)
+    require_worse_the_more_is_left_out(AGE, NoisyMode(noise))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -132,13 +134,7 @@ def test_true_for_the_means_of_adult_sampling_is_worse_at_every_rate(
 ) -> None:
     # "it always increases with respect to the mechanism without sampling".
     # At all 99 rates: 1584 of 1584 points.
-    mechanism = NoisyMean(noise)  # type: ignore[arg-type]
-    for epsilon in EPSILONS:
-        curve = [sampled(source, mechanism, epsilon, rate) for rate in RATES]
-        assert {point.method for point in curve} == {"exact"}
-        assert all(point.low > error(source, mechanism, epsilon).high for point in curve)
-        values = [point.value for point in curve]
-        assert values == sorted(values, reverse=True)
+    require_worse_the_more_is_left_out(source, NoisyMean(noise))  # type: ignore[arg-type]
 
 
 @outside_the_package

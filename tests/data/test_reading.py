@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from omit.data.column import Column
 from omit.data.reading import read
-from tests.data.tables import DATABASE, PEOPLE, STRANGE, refusal, write
+from tests.data.tables import DATABASE, PEOPLE, STRANGE, every_source, refusal, write
 
 
 @pytest.mark.slow
@@ -39,23 +39,9 @@ def test_every_source_gives_numpys_own_unique_counts_after_clamping(
     frame = pd.DataFrame({"other": range(len(numbers)), STRANGE: pd.Series(numbers, dtype=float)})
     present = np.array([number for number in numbers if number is not None])
     outside = (present < lower) | (present > upper)
-    frame.to_csv(tmp_path / "table.csv", index=False)
-    frame.to_csv(tmp_path / "table.tsv.gz", index=False, sep="\t")
     frame[[STRANGE]].to_csv(tmp_path / "single.csv", index=False)
-    with duckdb.connect() as connection:
-        relation = connection.sql("SELECT * FROM frame")
-        relation.write_parquet(str(tmp_path / "table.parquet"))
-        (tmp_path / "table.duckdb").unlink(missing_ok=True)
-        connection.execute(f"ATTACH '{tmp_path / 'table.duckdb'}' AS file")
-        connection.execute("CREATE TABLE file.people AS SELECT * FROM frame")
-        connection.execute("DETACH file")
-        sources = [
-            frame,
-            frame[STRANGE],
-            *(tmp_path / f"table.{kind}" for kind in ("csv", "tsv.gz", "parquet", "duckdb")),
-            tmp_path / "single.csv",
-            relation,
-        ]
+    with every_source(frame, tmp_path) as tables:
+        sources = [*tables, frame[STRANGE], tmp_path / "single.csv"]
         if not len(present):
             for source in sources:
                 assert "no records" in refusal(source, STRANGE, bounds=(lower, upper))

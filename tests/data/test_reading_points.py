@@ -18,18 +18,14 @@ from omit import InvalidInput, read_points
 from omit.data.column import Column
 from omit.data.datasets import dataset, datasets, kmedian_synthetic
 from omit.data.reading import read
+from tests.data import tables
 from tests.data.tables import DATABASE, STRANGE, write
 
 VALUES = st.none() | st.integers(-5, 5).map(float) | st.floats(-1e9, 1e9)
 
 
 def refusal(source: Any, columns: Any = None, **declared: Any) -> str:
-    with pytest.raises(InvalidInput) as caught:
-        read_points(source, columns, **declared)
-    sentence = str(caught.value)
-    assert sentence.endswith((".", ").")), sentence
-    assert "\n" not in sentence
-    return sentence
+    return tables.refusal(source, columns, read_points, **declared)
 
 
 @pytest.mark.slow
@@ -41,20 +37,7 @@ def test_every_source_gives_the_complete_records_in_their_order(
     frame = pd.DataFrame(records, columns=["b", STRANGE], dtype=float)
     frame.insert(0, "other", "text")
     complete = [(a, b) for a, b in records if a is not None and b is not None]
-    frame.to_csv(tmp_path / "table.csv", index=False)
-    frame.to_csv(tmp_path / "table.tsv.gz", index=False, sep="\t")
-    with duckdb.connect() as connection:
-        relation = connection.from_df(frame)
-        relation.write_parquet(str(tmp_path / "table.parquet"))
-        (tmp_path / "table.duckdb").unlink(missing_ok=True)
-        connection.execute(f"ATTACH '{tmp_path / 'table.duckdb'}' AS file")
-        connection.execute("CREATE TABLE file.people AS SELECT * FROM frame")
-        connection.execute("DETACH file")
-        sources = [
-            frame,
-            *(tmp_path / f"table.{kind}" for kind in ("csv", "tsv.gz", "parquet", "duckdb")),
-            relation,
-        ]
+    with tables.every_source(frame, tmp_path) as sources:
         for source in sources:
             if not complete:
                 assert "no records" in refusal(source, [STRANGE, "b"], bounds=(0, 9))

@@ -31,6 +31,7 @@ from omit.exact.noisy_quotient import NoisyQuotient
 from omit.laws.noise import Laplace, NoNoise, noise_named
 from omit.omissions.base import Omission
 from tests.accuracy.enumeration import MeanByEnumeration
+from tests.exact.small_columns import any_omission, few_records
 from tests.parts import (
     base_guarantee,
     drawn_answers,
@@ -449,29 +450,17 @@ def test_the_precision_covers_the_error_of_two_values_after_outlier_scores() -> 
 
 def test_small_columns_of_any_values_agree_with_enumeration_within_the_precision() -> None:
     # 1 to 8 records; whole numbers, decimals, anything; both noises, both variants, all omissions.
-    from omit.omissions.sampling import NoOmission
-
     rng = np.random.default_rng(7)
     exact = 0
     for _ in range(250):
-        size = int(rng.integers(1, 9))
-        records = [
-            rng.integers(0, 4, size).astype(float),
-            rng.normal(0, 10, size),
-            10 ** rng.uniform(-2, 5, size),
-            rng.integers(-50, 50, size) * 0.1,
-        ][int(rng.integers(4))]
+        records = few_records(rng)
         lower, upper = float(records.min()), float(records.max() + 10 ** rng.uniform(-2, 1))
         column = Column.from_values(records, bounds=(min(lower, 0.0), upper))
         kind: Symmetric = "laplace" if rng.random() < 0.5 else "gaussian"
         mechanism = NoisyMean(kind, "sum-and-count" if rng.random() < 0.5 else "published")
         delta = 10 ** rng.uniform(-9, -2) if kind == "gaussian" else 0.0
         target = Guarantee(float(10 ** rng.uniform(-2, 2.5)), float(delta))
-        omission: Omission = [
-            NoOmission(),
-            PoissonSampling(float(rng.uniform(0.02, 0.99))),
-            OutlierScoreSuppression(float(rng.uniform(0, 0.5)), float(rng.uniform(0.5, 1))),
-        ][int(rng.integers(3))]
+        omission = any_omission(rng)
         if column.mean == 0:
             continue
         error = expected_error(

@@ -16,8 +16,6 @@ from omit import (
     Column,
     Guarantee,
     NoisyMean,
-    OutlierScoreSuppression,
-    PoissonSampling,
     expected_error,
     read,
 )
@@ -26,9 +24,8 @@ from omit.exact.mean import _by_law
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.two_sums import TwoSums
 from omit.laws.noise import Laplace, noise_named
-from omit.omissions.base import Omission
-from omit.omissions.sampling import NoOmission
 from tests.accuracy.enumeration import outcomes_of_sum_and_number, two_sums_distance
+from tests.exact.small_columns import any_omission, few_records
 from tests.parts import base_guarantee, inclusion
 
 Symmetric = Literal["laplace", "gaussian"]
@@ -181,24 +178,10 @@ def test_the_least_scales_bound_the_noise_of_all_answers_of_an_interval(
 
 
 def _random_column(rng: np.random.Generator) -> Column:
-    size = int(rng.integers(1, 9))
-    records = [
-        rng.integers(0, 4, size).astype(float),
-        rng.normal(0, 10, size),
-        10 ** rng.uniform(-2, 5, size),
-        rng.integers(-50, 50, size) * 0.1,
-    ][int(rng.integers(4))]
+    records = few_records(rng)
     margins = rng.choice([0.0, 0.5, 20.0], 2)
     lower, upper = float(records.min() - margins[0]), float(records.max() + margins[1])
     return Column.from_values(records, bounds=(lower, upper if upper > lower else lower + 1))
-
-
-def _random_omission(rng: np.random.Generator) -> Omission:
-    return [
-        NoOmission(),
-        PoissonSampling(float(rng.uniform(0.02, 0.99))),
-        OutlierScoreSuppression(float(rng.uniform(0, 0.5)), float(rng.uniform(0.5, 1))),
-    ][int(rng.integers(3))]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +190,7 @@ def _random_omission(rng: np.random.Generator) -> Omission:
 def test_small_columns_agree_with_enumeration_within_the_precision(seed: int, number: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(number):
-        column, omission = _random_column(rng), _random_omission(rng)
+        column, omission = _random_column(rng), any_omission(rng)
         kind: Symmetric = "laplace" if rng.random() < 0.5 else "gaussian"
         mechanism = NoisyMean(kind, "two-sums")
         delta = 10 ** rng.uniform(-9, -2) if kind == "gaussian" else 0.0
