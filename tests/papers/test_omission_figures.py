@@ -89,7 +89,7 @@ def test_the_conclusion_has_one_line_for_both_bounds() -> None:
 
 
 def test_only_a_figure_with_a_line_speaks_of_it() -> None:
-    captions = {each.number: str(each.caption) for each in figures.EXHIBITS}
+    captions = {each.name: str(each.caption) for each in figures.EXHIBITS}
     for figure in FIGURES.values():
         if figure.kind == "suppression":
-            assert ("the line" in captions[figure.number]) == figure.noise_reduction
+            assert ("the line" in captions[f"figure-{figure.number:02}"]) == figure.noise_reduction

@@ -48,8 +48,6 @@ def _paper(*xs: int, add: int = 0) -> Paper:
 
     line = Exhibit(
         "figure-01",
-        1,
-        "figure",
         "Figure 1",
         "A line.",
         numbers,
@@ -58,8 +56,6 @@ def _paper(*xs: int, add: int = 0) -> Paper:
     )
     table = Exhibit(
         "table-01",
-        1,
-        "table",
         "Table 1",
         "Numbers.",
         numbers,
@@ -194,9 +190,7 @@ def test_a_second_reproduction_only_reads_what_the_first_has_stored(tmp_path: Pa
 def test_a_long_page_begins_with_its_contents(tmp_path: Path) -> None:
     paper = _paper()
     line = paper.exhibits[0]
-    many = tuple(
-        replace(line, name=f"figure-{n:02}", number=n, title=f"Figure {n}: x") for n in range(1, 20)
-    )
+    many = tuple(replace(line, name=f"figure-{n:02}", title=f"Figure {n}: x") for n in range(1, 20))
     long = reproduce(replace(paper, exhibits=many), where="process")
     text = long.write_report(tmp_path).read_text(encoding="utf-8")
     assert '<a href="#figure-19">Figure 19</a>' in text

@@ -7,6 +7,7 @@ point of the group ``omit.papers`` that names a `Paper`.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Standing: TypeAlias = Literal["holds", "holds in part", "fails", "not tested"]
-Kind: TypeAlias = Literal["figure", "table"]
 
 
 @dataclass(frozen=True)
@@ -250,11 +250,8 @@ class Exhibit:
     Parameters
     ----------
     name : str
-        What its files are called, such as ``figure-08``.
-    number : int, optional
-        Its number in the paper; None for what the paper does not have.
-    kind : {"figure", "table"}
-        What it is.
+        What its files are called. One like ``figure-08`` or ``table-1-swapping`` says that it is
+        that figure or table of the paper; any other, that the paper does not have it.
     title : str
         What it shows.
     caption : str or callable
@@ -273,8 +270,6 @@ class Exhibit:
     """
 
     name: str
-    number: int | None
-    kind: Kind
     title: str
     caption: str | Callable[[Computed], str]
     numbers: Callable[[Computed], pd.DataFrame | None]
@@ -282,6 +277,12 @@ class Exhibit:
     cells: Callable[[Settings], Iterable[Cell]] = _no_cells
     data: tuple[str, ...] = ()
     shown: Callable[[Computed], pd.DataFrame] | None = None
+
+    @property
+    def number(self) -> tuple[str, int] | None:
+        """Whether it is a figure or a table of the paper, and its number there."""
+        numbered = re.match(r"(figure|table)-(\d+)", self.name)
+        return None if numbered is None else (numbered[1], int(numbered[2]))
 
     def caption_of(self, computed: Computed) -> str:
         """Return the caption of what was computed."""
@@ -347,9 +348,9 @@ class Paper:
         wanted |= {("table", number) for number in tables or ()}
         if not wanted:
             return self.exhibits
-        known = {(each.kind, each.number) for each in self.exhibits if each.number is not None}
+        known = {exhibit.number for exhibit in self.exhibits if exhibit.number is not None}
         for kind, number in sorted(wanted - known):
-            numbers = [n for k, n in known if k == kind and n is not None]
+            numbers = [n for k, n in known if k == kind]
             there = "none"
             if numbers:
                 there = " to ".join(str(n) for n in sorted({min(numbers), max(numbers)}))
@@ -357,8 +358,7 @@ class Paper:
         return tuple(
             exhibit
             for exhibit in self.exhibits
-            if (exhibit.kind, exhibit.number) in wanted
-            or (exhibit.cells is _no_cells and exhibit.number is None)
+            if exhibit.number in wanted or (exhibit.cells is _no_cells and exhibit.number is None)
         )
 
     def cells(self, exhibits: Iterable[Exhibit], settings: Settings) -> tuple[Cell, ...]:

@@ -448,11 +448,11 @@ def _require_data(known: Paper, exhibits: Sequence[Exhibit]) -> None:
         error = missing(name)
         if error is not None:
             free = [
-                str(each.number)
-                for each in known.exhibits
-                if each.kind == "figure"
-                and each.number is not None
-                and not any(missing(other) for other in each.data)
+                str(exhibit.number[1])
+                for exhibit in known.exhibits
+                if exhibit.number is not None
+                and exhibit.number[0] == "figure"
+                and not any(missing(other) for other in exhibit.data)
             ]
             need = f" These figures need only what is bundled: {', '.join(free)}." if free else ""
             raise InvalidInput(f"{error}{need}") from error

@@ -18,14 +18,13 @@ from omit.mechanisms.quantiles import SmoothQuantile
 from omit.omissions.sampling import sampling_base_epsilon
 from omit.papers.accuracy_gains import cells
 from omit.papers.accuracy_gains.cells import BIMODAL, LOGNORMAL, VIOLIN_EPSILONS, VIOLIN_SIZES, Line
-from omit.papers.base import Computed, Exhibit, Settings
+from omit.papers.base import Computed, Exhibit
 from omit.report.figure import epsilon_label, epsilon_style, panels, series_style, violins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from omit.study.cell import Cell
 
 _BETA = Line("beta", "mean")
 _RATES_OF_NOISE = (1e-4, 1e-2, 0.1, 0.5)
@@ -323,23 +322,10 @@ def _table_frame(computed: Computed) -> pd.DataFrame:
     )
 
 
-def _figure(
-    name: str,
-    title: str,
-    caption: str,
-    numbers: Callable[[Computed], pd.DataFrame],
-    draw: Callable[[Computed], Figure],
-    needed: Callable[[Settings], tuple[Cell, ...]] = lambda settings: (),
-) -> Exhibit:
-    """Return a figure, whose number in the paper is part of its name."""
-    number = int(name[7:9]) if name.startswith("figure-") else None
-    return Exhibit(name, number, "figure", title, caption, numbers, draw, needed)
-
-
 def _samples(number: int, population: str, value: str, caption: str) -> Exhibit:
     """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
     what = "the noise added" if value == "noise" else "smooth sensitivity of samples"
-    return _figure(
+    return Exhibit(
         f"figure-{number:02}",
         f"Figure {number}: {what}, {population} population",
         caption,
@@ -358,7 +344,7 @@ _PER_POINT = (
 def _errors(name: str, title: str, line: Line, caption: str = _PER_POINT) -> Exhibit:
     """Return the error of a line over the sampling rate, as in Figures 8 and 13."""
     numbers, draw = partial(_errors_frame, line), partial(_error_figure, line)
-    return _figure(name, title, caption, numbers, draw, lambda s: cells.error_cells(s, line))
+    return Exhibit(name, title, caption, numbers, draw, lambda s: cells.error_cells(s, line))
 
 
 def _map(name: str, title: str, line: Line) -> Exhibit:
@@ -376,13 +362,13 @@ def _mechanisms(
     needed = (*lines.values(), *more)
     numbers = partial(_several_frames, lines, "mechanism")
     draw = partial(_mechanisms_figure, lines)
-    return _figure(name, title, caption, numbers, draw, lambda s: cells.error_cells(s, *needed))
+    return Exhibit(name, title, caption, numbers, draw, lambda s: cells.error_cells(s, *needed))
 
 
 _SCALES = "For all records and for samples, at the same guarantee. Scales differ."
 
 EXHIBITS = (
-    _figure(
+    Exhibit(
         "figure-01",
         "Figure 1: a population and its private means",
         "Beta(2, 10), and {runs} private means for each ε by the Laplace mechanism with "
@@ -391,7 +377,7 @@ EXHIBITS = (
         _mean_figure,
         lambda settings: cells.answer_cells(settings, "mean"),
     ),
-    _figure(
+    Exhibit(
         "figure-02",
         "Figure 2: private medians by global and by smooth sensitivity",
         "The scales differ by a factor of hundreds. Smooth sensitivity needs δ > 0, here 1/(2N).",
@@ -399,21 +385,21 @@ EXHIBITS = (
         _median_figure,
         lambda settings: cells.answer_cells(settings, "global", "smooth"),
     ),
-    _figure(
+    Exhibit(
         "figure-03",
         "Figure 3: what a sample may use",
         "The ε that a mechanism on a sample may have, so that the release has the ε of the line.",
         lambda computed: _curve_frame(VIOLIN_EPSILONS, "epsilon_n", sampling_base_epsilon),
         _amplification_figure,
     ),
-    _figure(
+    Exhibit(
         "figure-04",
         "Figure 4: how much sampling variance can be made up for",
         "If the sensitivity does not depend on the sample size. The grey line is at 0.6.",
         lambda computed: _curve_frame(cells.SAVING_EPSILONS, "q", cells.noise_saving),
         _saving_figure,
     ),
-    _figure(
+    Exhibit(
         "figure-05",
         "Figure 5: the noise of a sample's mean is always larger",
         "Left: 1 − r, computed as an integral of a positive function. Right: where the printed "
@@ -427,7 +413,7 @@ EXHIBITS = (
     ),
     _samples(7, "lognormal", "noise", _SCALES),
     _errors("figure-08", "Figure 8: error over the sampling rate, lognormal population", LOGNORMAL),
-    _figure(
+    Exhibit(
         "figure-08-bounds",
         "Figure 8, continued: what the bounds do at the smallest ε",
         "The paper states no bounds. Without padding, the data's own range limits the sensitivity: "
@@ -437,7 +423,7 @@ EXHIBITS = (
         lambda settings: cells.error_cells(settings, *cells.BOUNDS_VARIANTS.values()),
     ),
     _map("figure-08-map", "Figure 8 as a map of gain and loss", LOGNORMAL),
-    _figure(
+    Exhibit(
         "figure-09",
         "Figure 9: a population with a gap at its median",
         "5,001 values in the left group, 5,000 in the right one.",
@@ -445,7 +431,7 @@ EXHIBITS = (
         _population_figure,
     ),
     _samples(10, "bimodal", "ratio", "Divided by that of the population; dashed at 1."),
-    _figure(
+    Exhibit(
         "figure-11",
         "Figure 11: medians of samples, bimodal population",
         "A sample's median lies in one of the two groups, about as often in either.",
@@ -477,8 +463,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "table-01",
-        1,
-        "table",
         "Table 1: the paper's summary",
         "The claims below are its rows.",
         _table_frame,

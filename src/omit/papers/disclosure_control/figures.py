@@ -145,8 +145,6 @@ def _classified(settings: Settings) -> tuple[Cell, ...]:
 EXHIBITS = (
     Exhibit(
         "figure-1",
-        1,
-        "figure",
         "Figure 1: the methods on a small table",
         "Our own numbers: below 3 becomes 1, and a quarter of the records gets the gender of a "
         "record of the same block and age.",
@@ -154,8 +152,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "table-1",
-        1,
-        "table",
         "Table 1: Massachusetts",
         "As printed, exactly, and estimated from {runs} runs as in the paper. Bias is the sum of "
         "absolute biases (the paper's error). Discrete Gaussian noise has the variance that fits "
@@ -166,8 +162,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "table-1-fairness",
-        1,
-        "table",
         "Table 1: fairness and largest variance",
         "As printed, exactly, and estimated from {runs} runs: the range of noisy estimates is too "
         "large.",
@@ -177,8 +171,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "table-1-swapping",
-        1,
-        "table",
         "Table 1: what its swapping row is",
         "Ways to choose donors, at a rate of 25 %, exactly.",
         lambda computed: cells.swapping_variants(computed).round(2),
@@ -187,8 +179,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "figure-2",
-        2,
-        "figure",
         "Figure 2: the randomised methods and the originals",
         "Massachusetts, exact. Wide grey lines: the originals.",
         cells.figure_2,
@@ -198,8 +188,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "figure-3",
-        3,
-        "figure",
         "Figure 3: white and black men",
         "National, ε = 2, k = 10, race swapped; mean change of {runs} runs. Red: too few. Solid "
         "line: regression in the data, dashed: in the release.",
@@ -212,8 +200,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "figure-4",
-        4,
-        "figure",
         "Figure 4: logistic regression on released data",
         "Massachusetts, mean of {runs} runs, scored on the original data.",
         cells.figure_4,
@@ -223,8 +209,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "figure-5",
-        5,
-        "figure",
         "Figure 5: unique exact matches",
         "Mean of {runs} runs; counts are rounded. A larger value discloses more (the paper also "
         "says that a higher score is a smaller risk: the two sentences contradict).",
@@ -240,8 +224,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "theorems",
-        None,
-        "table",
         "The theorems on small tables",
         "What was found, what the theorem states, and whether it holds there.",
         theorem_frame,

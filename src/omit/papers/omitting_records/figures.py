@@ -343,8 +343,6 @@ def _exhibit(figure: PaperFigure) -> Exhibit:
     if figure.kind == "privacy":
         return Exhibit(
             name,
-            figure.number,
-            "figure",
             title,
             "What outlier-score suppression leaves of ε, by both bounds; nothing is simulated.",
             _privacy_numbers,
@@ -356,8 +354,6 @@ def _exhibit(figure: PaperFigure) -> Exhibit:
         caption, draw = " ".join(words), suppression_figure
     return Exhibit(
         name,
-        figure.number,
-        "figure",
         title,
         caption,
         lambda computed: cells.of_figure(_table(computed), figure),
@@ -433,8 +429,6 @@ def side_by_side(computed: Computed) -> pd.DataFrame:
 
 CONCLUSION = Exhibit(
     "conclusion",
-    None,
-    "table",
     "Does the paper's conclusion survive the tight privacy bound?",
     "At the same guarantee: in how many of 180 cells (ε, m, M) suppression is worse or better than "
     "no omission; the others cannot reach the guarantee by that bound. Undecided: modes that are "

@@ -47,8 +47,6 @@ def table_frame(table: pd.DataFrame) -> pd.DataFrame:
 def _table(number: int, table: cells.PrintedTable) -> Exhibit:
     return Exhibit(
         table.name,
-        number,
-        "table",
         f"Table {number}: {table.n:,} entries, p = 1/2",
         "Printed next to computed. σ and δ (by Theorem 5.1) are printed cut off after four "
         "decimals; the formula's value became the printed #DP cut off (↓) or rounded (≈). '#DP "
@@ -82,7 +80,7 @@ def _curves(
         return figure
 
     needed = table.cells() if table else ()
-    return Exhibit(name, None, "figure", title, caption, numbers, draw, lambda settings: needed)
+    return Exhibit(name, title, caption, numbers, draw, lambda settings: needed)
 
 
 def _curves_of(table: cells.PrintedTable) -> Exhibit:
@@ -182,8 +180,6 @@ EXHIBITS = (
     _curves_of(cells.TABLE_2),
     Exhibit(
         "queries",
-        None,
-        "figure",
         "How many queries: the partition against differential privacy",
         _counts_caption,
         _counts,
@@ -200,8 +196,6 @@ EXHIBITS = (
     ),
     Exhibit(
         "composition",
-        None,
-        "table",
         "Theorems 5.1 to 5.4 in small cases",
         "δ of all answers by its definition, over every database and every partition, next to the "
         "average that the theorem states.",
