@@ -132,9 +132,9 @@ class Reproduction(Result):
                 f"{self.cells:,} cells, {work} of work summed over cores and runs; this run took "
                 f"{self.took}."
             )
-        for each in self.exhibits:
-            if each.problem is not None:
-                notes.append(f"{each.exhibit.title.partition(':')[0]}: {each.problem}")
+        for item in self.exhibits:
+            if item.problem is not None:
+                notes.append(f"{item.exhibit.title.partition(':')[0]}: {item.problem}")
         return tuple(notes)
 
     def tables(self) -> Sequence[Table]:
@@ -150,15 +150,15 @@ class Reproduction(Result):
         )
         lines = tuple(
             (
-                each.exhibit.name,
-                each.exhibit.title,
-                None if each.numbers is None else len(each.numbers),
-                each.problem,
+                item.exhibit.name,
+                item.exhibit.title,
+                None if item.numbers is None else len(item.numbers),
+                item.problem,
             )
-            for each in self.exhibits
+            for item in self.exhibits
         )
         return (
-            Table("claims", "Claims", claims, tuple(_line(each) for each in self.verdicts)),
+            Table("claims", "Claims", claims, tuple(map(_line, self.verdicts))),
             Table("exhibits", "Figures and tables", exhibits, lines),
         )
 
@@ -175,7 +175,7 @@ class Reproduction(Result):
         InvalidInput
             If there is none of that name, or it could not be computed.
         """
-        known = {each.exhibit.name: each for each in self.exhibits}
+        known = {item.exhibit.name: item for item in self.exhibits}
         if name not in known:
             raise InvalidInput(f"There is no exhibit {name!r}; {nearest(name, known)}.")
         numbers = known[name].numbers
@@ -184,11 +184,11 @@ class Reproduction(Result):
         return numbers
 
     def figures(self) -> Mapping[str, Drawing]:
-        """Return the pictures, each shown as a whole on the axes that it is given."""
+        """Return the pictures, shown as a whole on the axes that they are given."""
         return {
-            each.exhibit.name: partial(self._draw_whole, each.exhibit.draw)
-            for each in self.exhibits
-            if each.exhibit.draw is not None and each.problem is None
+            item.exhibit.name: partial(self._draw_whole, item.exhibit.draw)
+            for item in self.exhibits
+            if item.exhibit.draw is not None and item.problem is None
         }
 
     def _draw_whole(self, draw: Callable[[Computed], Figure], axes: Axes) -> None:
@@ -211,7 +211,7 @@ class Reproduction(Result):
         path : path
             The folder; made if it does not exist.
         advance : callable
-            Is called after each exhibit.
+            Is called after every exhibit.
 
         Returns
         -------
@@ -230,8 +230,8 @@ class Reproduction(Result):
             with unfinished_in(folder) as unfinished:
                 files = [unfinished / index.name]
                 files[0].write_text(self.page(), encoding="utf-8")
-                for each in self.exhibits:
-                    files += self._write_files(each, unfinished)
+                for item in self.exhibits:
+                    files += self._write_files(item, unfinished)
                     advance()
                 # An old page goes before the first of its files, the new one comes after its last.
                 with one_at_a_time(folder):
@@ -242,49 +242,49 @@ class Reproduction(Result):
             raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
         return index
 
-    def _write_files(self, each: Reproduced, folder: Path) -> list[Path]:
+    def _write_files(self, item: Reproduced, folder: Path) -> list[Path]:
         """Write the numbers and the picture of an exhibit, and return their files."""
-        if each.numbers is None:
+        if item.numbers is None:
             return []
-        numbers = folder / f"{each.exhibit.name}.csv"
-        each.numbers.to_csv(numbers, index=False)
-        if each.exhibit.draw is None:
+        numbers = folder / f"{item.exhibit.name}.csv"
+        item.numbers.to_csv(numbers, index=False)
+        if item.exhibit.draw is None:
             return [numbers]
-        picture = folder / f"{each.exhibit.name}.svg"
+        picture = folder / f"{item.exhibit.name}.svg"
         # Drawn only now and not kept: a paper may have many figures.
-        save_figure(each.exhibit.draw(self.computed), picture)
+        save_figure(item.exhibit.draw(self.computed), picture)
         return [numbers, picture]
 
     def page(self) -> str:
         """Return the page of the folder, which shows the files next to it."""
         sections = [
             {
-                "name": each.exhibit.name,
-                "title": each.exhibit.title,
-                "caption": each.problem or each.exhibit.caption_of(self.computed),
-                "problem": each.problem,
-                "picture": each.exhibit.draw is not None,
-                "table": self._shown(each),
+                "name": item.exhibit.name,
+                "title": item.exhibit.title,
+                "caption": item.problem or item.exhibit.caption_of(self.computed),
+                "problem": item.problem,
+                "picture": item.exhibit.draw is not None,
+                "table": self._shown(item),
                 "claims": [
                     _line(verdict)
                     for verdict in self.verdicts
-                    if each.exhibit.name in verdict.claim.exhibits
+                    if item.exhibit.name in verdict.claim.exhibits
                 ],
             }
-            for each in self.exhibits
+            for item in self.exhibits
         ]
-        claims = [_line(each) for each in self.verdicts]
+        claims = list(map(_line, self.verdicts))
         headings = self.tables()[0].headings()
         content = render(
             "exhibits.html", result=self, claims=claims, headings=headings, sections=sections
         )
         return page(f"omit: {self.paper.title}", [content])
 
-    def _shown(self, each: Reproduced) -> tuple[list[str], list[list[str]], list[str]] | None:
+    def _shown(self, item: Reproduced) -> tuple[list[str], list[list[str]], list[str]] | None:
         """Return headings, cells and classes of the table that the page shows."""
-        if each.numbers is None or each.exhibit.draw is not None:
+        if item.numbers is None or item.exhibit.draw is not None:
             return None
-        frame = each.numbers if each.exhibit.shown is None else each.exhibit.shown(self.computed)
+        frame = item.numbers if item.exhibit.shown is None else item.exhibit.shown(self.computed)
         return (
             [str(name) for name in frame.columns],
             [[_cell(value) for value in row] for row in frame.itertuples(index=False)],
@@ -412,7 +412,7 @@ def _reproduced(exhibit: Exhibit, computed: Computed, failed: Mapping[str, str])
 
 
 def _verdicts(known: Paper, shown: Sequence[Reproduced], computed: Computed) -> tuple[Verdict, ...]:
-    problems = {each.exhibit.name: each.problem for each in shown}
+    problems = {item.exhibit.name: item.problem for item in shown}
     verdicts = []
     for claim in known.claims:
         about = [name for name in claim.exhibits if name in problems]
@@ -444,7 +444,7 @@ def _require_data(known: Paper, exhibits: Sequence[Exhibit]) -> None:
         except InvalidInput as error:
             return error
 
-    for name in dict.fromkeys(name for each in exhibits for name in each.data):
+    for name in dict.fromkeys(name for exhibit in exhibits for name in exhibit.data):
         error = missing(name)
         if error is not None:
             free = [

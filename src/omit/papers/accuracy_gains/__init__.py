@@ -32,8 +32,8 @@ def _errors_of(line: Line, *epsilons: float) -> Callable[[Computed], ErrorGrid |
     """Return the function that returns a line's errors, if these epsilons are among them."""
 
     def grid(computed: Computed) -> ErrorGrid | None:
-        found = cells.error_grid_of(computed, line)
-        return found if set(epsilons) <= set(found.epsilons) else None
+        errors = cells.error_grid_of(computed, line)
+        return errors if set(epsilons) <= set(errors.epsilons) else None
 
     return grid
 
@@ -314,13 +314,13 @@ def noise_formula(computed: Computed) -> Finding | None:
     published, tight = (cells.error_grid_of(computed, line) for line in lines)
     if 0.1 not in published.epsilons:
         return None
-    used = [cells.target(epsilon) for epsilon in published.epsilons]
+    guarantees = [cells.target(epsilon) for epsilon in published.epsilons]
     for size in published.sizes:
         sampling = FixedSizeSampling(size=size, population=POPULATION)
-        used += [
+        guarantees += [
             cells.calibrated(sampling, cells.target(epsilon)) for epsilon in published.epsilons
         ]
-    largest = max(cells.share_of_delta(each.epsilon, each.delta) for each in used)
+    largest = max(cells.share_of_delta(used.epsilon, used.delta) for used in guarantees)
     delta, overdrawn = cells.DELTA, cells.overdrawn_from(cells.DELTA)
     at = published.epsilons.index(0.1)
     beyond = (

@@ -258,9 +258,9 @@ def _draw_errors(axes: Axes, grid: ErrorGrid) -> None:
         errors = np.log(grid.errors[index])
         axes.plot(rates, errors, label=epsilon_label(epsilon), **style)
         color = style["color"]
-        axes.fill_between(
-            rates, np.log(grid.low[index]), np.log(grid.high[index]), color=color, alpha=0.2
-        )
+        with np.errstate(divide="ignore"):  # an interval may begin at 0
+            low, high = np.log(grid.low[index]), np.log(grid.high[index])
+        axes.fill_between(rates, low, high, color=color, alpha=0.2)
         level = float(np.log(grid.baseline[index]))
         axes.plot([100], [level], "x", color=color, markersize=8, markeredgewidth=2, clip_on=False)
         axes.axhline(level, color=color, linewidth=0.5, alpha=0.5)

@@ -39,28 +39,28 @@ _of_figure_4 = _of("Figure 4", cells.figure_4)
 _of_figure_5 = _of("Figure 5", cells.figure_5)
 
 
-def _near(found: pd.Series[float], printed: pd.Series[float], tolerance: float) -> list[bool]:
-    """Return where numbers are within a relative distance of the printed ones."""
-    return [bool(each) for each in (found / printed - 1).abs() <= tolerance]
+def _near(values: pd.Series[float], printed: pd.Series[float]) -> list[bool]:
+    """Return which values are near the printed ones."""
+    return list((values / printed - 1).abs() <= _NEAR)
 
 
 def _smallest(values: dict[str, float]) -> str:
     return min(values, key=lambda name: values[name])
 
 
-def _by_mechanism(found: pd.DataFrame, name: str) -> pd.DataFrame:
-    return found[found["mechanism"] == name].reset_index(drop=True)
+def _by_mechanism(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    return table[table["mechanism"] == name].reset_index(drop=True)
 
 
 @_of_table_1("Errors and fairness of the Laplace histogram.")
-def laplace_row(found: pd.DataFrame) -> Finding:
-    laplace = _by_mechanism(found, "Laplace")
+def laplace_row(table: pd.DataFrame) -> Finding:
+    laplace = _by_mechanism(table, "Laplace")
     exactly, estimated = (
         (laplace[f"bias{way}"] / laplace["bias printed"]).round(2).tolist()
         for way in (" exact", ", runs")
     )
-    near = _near(laplace["bias exact"], laplace["bias printed"], _NEAR)
-    fair = _near(laplace["α exact"], laplace["α printed"], _NEAR)
+    near = _near(laplace["bias exact"], laplace["bias printed"])
+    fair = _near(laplace["α exact"], laplace["α printed"])
     return Finding(
         agreement(*near, *fair),
         f"Our exact errors are {exactly} times the printed ones, within {_NEAR:.0%} at "
@@ -72,9 +72,9 @@ def laplace_row(found: pd.DataFrame) -> Finding:
 
 
 @_of_table_1("δ of the discrete Gaussian is 0.36, 0.13, 0.01 and 3E-4.")
-def gaussian_deltas(found: pd.DataFrame) -> Finding:
-    gauss = _by_mechanism(found, "discrete Gaussian")
-    deltas = _near(gauss["δ exact"].astype(float), gauss["δ printed"].astype(float), _NEAR)
+def gaussian_deltas(table: pd.DataFrame) -> Finding:
+    gauss = _by_mechanism(table, "discrete Gaussian")
+    deltas = _near(gauss["δ exact"].astype(float), gauss["δ printed"].astype(float))
     return Finding(
         agreement(*deltas),
         "That is e^(−2ε), cut off. At the variance the table shows (about 19.8/ε, inferred), "
@@ -83,9 +83,9 @@ def gaussian_deltas(found: pd.DataFrame) -> Finding:
 
 
 @_of_table_1("The Laplace histogram has smaller errors than randomised suppression for ε ≥ 1.")
-def laplace_against_suppression(found: pd.DataFrame) -> Finding:
-    laplace = _by_mechanism(found, "Laplace")
-    suppression = _by_mechanism(found, "randomised suppression")
+def laplace_against_suppression(table: pd.DataFrame) -> Finding:
+    laplace = _by_mechanism(table, "Laplace")
+    suppression = _by_mechanism(table, "randomised suppression")
     smaller = (laplace["bias exact"] < suppression["bias exact"])[laplace["ε"] >= 1]
     return Finding(
         agreement(*smaller),
@@ -103,11 +103,11 @@ def laplace_against_suppression(found: pd.DataFrame) -> Finding:
     of=lambda computed: (cells.table_1(computed), cells.swapping_variants(computed)),
 )
 def swapping_row(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Finding:
-    found, variants = numbers
-    swapping = _by_mechanism(found, "randomised swapping")
+    table, variants = numbers
+    swapping = _by_mechanism(table, "randomised swapping")
     near = [
-        *_near(swapping["bias exact"], swapping["bias printed"], _NEAR),
-        *_near(swapping["α exact"], swapping["α printed"], _NEAR),
+        *_near(swapping["bias exact"], swapping["bias printed"]),
+        *_near(swapping["α exact"], swapping["α printed"]),
     ]
     return Finding(
         agreement(*near),
@@ -136,40 +136,40 @@ def nearest_variants(variants: pd.DataFrame) -> str:
 
 
 def distance_from_printed(variants: pd.DataFrame) -> pd.Series[float]:
-    """Return how far error and fairness of each variant are from the last row, whichever more."""
+    """Return by how much error or fairness of a variant is off the last row, whichever is more."""
     printed = variants.iloc[-1]
     parts = variants[["bias", "fairness"]].astype(float)
     return (parts / printed[["bias", "fairness"]].astype(float) - 1).abs().max(axis=1).iloc[:-1]
 
 
 @_of_figure_2("The randomised versions have nearly the errors of the originals.")
-def errors_like_the_originals(found: pd.DataFrame) -> Finding:
-    errors = {name: _ratios(found, name, "absolute error") for name in cells.ORIGINAL}
+def errors_like_the_originals(table: pd.DataFrame) -> Finding:
+    errors = {name: _ratios(table, name, "absolute error") for name in cells.ORIGINAL}
     near = np.concatenate([(r >= 1 / _ALIKE) & (r <= _ALIKE) for r in errors.values()])
     return Finding(
         agreement(*near),
         f"Exact error of the randomised version over that of the original: {_ranges(errors)}; "
         f"between 1/{_ALIKE:g} and {_ALIKE:g} at {int(near.sum())} of {len(near)} points "
         "(donors farther away are chosen too often at these ε). "
-        f"{_left_out(found, 'absolute error')}",
+        f"{_left_out(table, 'absolute error')}",
     )
 
 
 @_of_figure_2(
     "The fairness of the randomised versions is comparable to that of the originals, or better."
 )
-def fairness_like_the_originals(found: pd.DataFrame) -> Finding:
-    fairness = {name: _ratios(found, name, "fairness") for name in cells.ORIGINAL}
+def fairness_like_the_originals(table: pd.DataFrame) -> Finding:
+    fairness = {name: _ratios(table, name, "fairness") for name in cells.ORIGINAL}
     return Finding(
         agreement(*((ratios <= _ALIKE).all() for ratios in fairness.values())),
         f"Exact α of the randomised version over that of the original: {_ranges(fairness)}. "
-        f"{_left_out(found, 'fairness')}",
+        f"{_left_out(table, 'fairness')}",
     )
 
 
-def _ratios(found: pd.DataFrame, method: str, measure: str) -> FloatArray:
+def _ratios(table: pd.DataFrame, method: str, measure: str) -> FloatArray:
     """Return randomised over original at all points where the original is not 0."""
-    part = found[found["method"] == method]
+    part = table[table["method"] == method]
     wide = part.pivot(index="parameter", columns="epsilon", values=measure)
     wide = wide[wide[math.inf] > 0]
     return as_array(wide.drop(columns=math.inf).div(wide[math.inf], axis=0)).reshape(-1)
@@ -177,13 +177,13 @@ def _ratios(found: pd.DataFrame, method: str, measure: str) -> FloatArray:
 
 def _ranges(ratios: dict[str, FloatArray]) -> str:
     return ", ".join(
-        f"{name} {each.min():.2f} to {each.max():.2f}" for name, each in ratios.items()
+        f"{name} {part.min():.2f} to {part.max():.2f}" for name, part in ratios.items()
     )
 
 
-def _left_out(found: pd.DataFrame, measure: str) -> str:
+def _left_out(table: pd.DataFrame, measure: str) -> str:
     """Return which points have no ratio because the original has 0."""
-    none = found[(found["epsilon"] == math.inf) & (found[measure] <= 0)]
+    none = table[(table["epsilon"] == math.inf) & (table[measure] <= 0)]
     listed = ", ".join(
         f"{method} at {parameter:g}"
         for method, parameter in zip(none["method"], none["parameter"], strict=True)
@@ -191,10 +191,10 @@ def _left_out(found: pd.DataFrame, measure: str) -> str:
     return f"Left out, because the original has 0: {listed}." if listed else "No point is left out."
 
 
-def _group_errors(found: Sequence[GroupMap]) -> dict[str, dict[str, float]]:
+def _group_errors(maps: Sequence[GroupMap]) -> dict[str, dict[str, float]]:
     """Return the errors of white and of black men, by mechanism."""
     return {
-        group: {each.protection: each.error for each in found if each.group == group}
+        group: {one.protection: one.error for one in maps if one.group == group}
         for group in ("white men", "black men")
     }
 
@@ -203,8 +203,8 @@ def _group_errors(found: Sequence[GroupMap]) -> dict[str, dict[str, float]]:
     "Swapping has the largest errors for black men, and every mechanism has larger errors for "
     "black than for white men."
 )
-def swapping_burdens_black_men(found: Sequence[GroupMap]) -> Finding:
-    errors = _group_errors(found)
+def swapping_burdens_black_men(maps: Sequence[GroupMap]) -> Finding:
+    errors = _group_errors(maps)
     white, black = errors["white men"], errors["black men"]
     listed = ", ".join(f"{name} {white[name]:.1f} and {black[name]:.1f}" for name in black)
     return Finding(
@@ -217,8 +217,8 @@ def swapping_burdens_black_men(found: Sequence[GroupMap]) -> Finding:
 
 
 @_of_figure_3("The Laplace histogram has the smallest errors and the smallest disparity.")
-def laplace_is_fairest(found: Sequence[GroupMap]) -> Finding:
-    errors = _group_errors(found)
+def laplace_is_fairest(maps: Sequence[GroupMap]) -> Finding:
+    errors = _group_errors(maps)
     white, black = errors["white men"], errors["black men"]
     gap = {name: abs(black[name] - white[name]) for name in black}
     return Finding(
@@ -232,13 +232,13 @@ def laplace_is_fairest(found: Sequence[GroupMap]) -> Finding:
     "For ε ≥ 1 classifiers from Laplace and discrete Gaussian histograms are much more accurate "
     "than those from suppression and swapping."
 )
-def histograms_classify_better(found: pd.DataFrame) -> Finding:
-    wide = found.pivot(index="epsilon", columns="mechanism", values="accuracy")
+def histograms_classify_better(table: pd.DataFrame) -> Finding:
+    wide = table.pivot(index="epsilon", columns="mechanism", values="accuracy")
     large = wide[wide.index > 0.5]
     noisy = large[list(cells.NOISY)].min(axis=1)
     control = large[[*cells.RANDOMISED, *cells.ORIGINAL]].max(axis=1)
-    apart, noise = wide.max().max() - wide.min().min(), 2 * found["standard error"].max()
-    lost = found["baseline"].iloc[0] - wide.min().min()
+    apart, noise = wide.max().max() - wide.min().min(), 2 * table["standard error"].max()
+    lost = table["baseline"].iloc[0] - wide.min().min()
     tells = (
         f"they are {apart:.1f} percentage points apart, within two standard errors ({noise:.1f}): "
         "the task does not tell the mechanisms apart"
@@ -249,7 +249,7 @@ def histograms_classify_better(found: pd.DataFrame) -> Finding:
     return Finding(
         agreement((noisy > control).all()),
         f"All accuracies lie between {wide.min().min():.1f} and {wide.max().max():.1f} %, the "
-        f"unprotected baseline has {found['baseline'].iloc[0]:.1f} %; {tells}.",
+        f"unprotected baseline has {table['baseline'].iloc[0]:.1f} %; {tells}.",
     )
 
 
@@ -257,8 +257,8 @@ def histograms_classify_better(found: pd.DataFrame) -> Finding:
     "Noisy histograms disclose more unique records as ε grows; swapping hardly depends on ε and "
     "discloses more throughout."
 )
-def swapping_discloses_more(found: pd.DataFrame) -> Finding:
-    wide = found.pivot(index=["data", "epsilon"], columns="mechanism", values="matches")
+def swapping_discloses_more(table: pd.DataFrame) -> Finding:
+    wide = table.pivot(index=["data", "epsilon"], columns="mechanism", values="matches")
     more = wide["randomised swapping"] > wide["Laplace"]
     parts = [part for _, part in wide.groupby(level="data")]
     rising = {

@@ -215,8 +215,8 @@ COMPARED = Computation(
 def figure_2(computed: Computed) -> pd.DataFrame:
     """Return errors and fairness of both methods and their randomised versions, exactly."""
     names = ["method", "parameter", "epsilon", "absolute error", "fairness"]
-    found = computed.frame(COMPARED)[names]
-    return found.assign(epsilon=found["epsilon"].fillna(math.inf))
+    table = computed.frame(COMPARED)[names]
+    return table.assign(epsilon=table["epsilon"].fillna(math.inf))
 
 
 GROUPS = {"white men": {"RAC1P": "1", "SEX": "1"}, "black men": {"RAC1P": "2", "SEX": "1"}}
@@ -227,26 +227,28 @@ def _national(shared: Row, rng: np.random.Generator) -> CountTable:
 
 
 def _mapped(parameters: Row, table: CountTable, rng: np.random.Generator) -> list[Row]:
-    """Return two-way marginals of income decile and education, a row for each count."""
+    """Return two-way marginals of income decile and education, a row per count."""
     mechanism = _protection(parameters)
     mean = as_array(mechanism.simulate(table, rng, parameters["runs"]).mean(axis=0))
     return [
         {
-            "group": each.group,
+            "group": marginal.group,
             "x": category,
-            "x number": each.x.numbers[i],
+            "x number": marginal.x.numbers[i],
             "y": other,
-            "y number": each.y.numbers[j],
-            "change": each.change[i, j],
-            "error for 100 records": each.error,
-            "true intercept": each.true_line[0],
-            "true slope": each.true_line[1],
-            "intercept": each.line[0],
-            "slope": each.line[1],
+            "y number": marginal.y.numbers[j],
+            "change": marginal.change[i, j],
+            "error for 100 records": marginal.error,
+            "true intercept": marginal.true_line[0],
+            "true slope": marginal.true_line[1],
+            "intercept": marginal.line[0],
+            "slope": marginal.line[1],
         }
-        for each in measures.group_maps(mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean)
-        for i, category in enumerate(each.x.categories)
-        for j, other in enumerate(each.y.categories)
+        for marginal in measures.group_maps(
+            mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean
+        )
+        for i, category in enumerate(marginal.x.categories)
+        for j, other in enumerate(marginal.y.categories)
     ]
 
 
@@ -255,7 +257,7 @@ MAPPED = Computation("two-way marginals of groups", 1, _mapped, _national, ("dat
 
 def figure_3(computed: Computed) -> list[GroupMap]:
     """Return the maps of Figure 3."""
-    found = []
+    maps = []
     by_map = computed.frame(MAPPED).groupby(["mechanism", "group"], sort=False)
     for (mechanism, group), rows in by_map:
         x, y = (
@@ -268,7 +270,7 @@ def figure_3(computed: Computed) -> list[GroupMap]:
             for side, name in (("x", "EDU"), ("y", "PINCP_DECILE"))
         )
         first = rows.iloc[0]
-        found.append(
+        maps.append(
             GroupMap(
                 str(mechanism),
                 str(group),
@@ -280,7 +282,7 @@ def figure_3(computed: Computed) -> list[GroupMap]:
                 float(first["error for 100 records"]),
             )
         )
-    return found
+    return maps
 
 
 def _classified_table(shared: Row, rng: np.random.Generator) -> CountTable:
@@ -304,13 +306,13 @@ CLASSIFIED = Computation("classifier from releases", 1, _classified, _classified
 
 
 def figure_4(computed: Computed) -> pd.DataFrame:
-    """Return the accuracies by epsilon; the originals are the same at each."""
-    found = computed.frame(CLASSIFIED)
-    original = found["epsilon"].isna()
+    """Return the accuracies by epsilon; the originals are the same at all of them."""
+    table = computed.frame(CLASSIFIED)
+    original = table["epsilon"].isna()
     names = ["epsilon", "mechanism", "accuracy", "standard error", "baseline"]
     parts = [
-        pd.concat([found[found["epsilon"] == epsilon], found[original].assign(epsilon=epsilon)])
-        for epsilon in dict.fromkeys(found[~original]["epsilon"])
+        pd.concat([table[table["epsilon"] == epsilon], table[original].assign(epsilon=epsilon)])
+        for epsilon in dict.fromkeys(table[~original]["epsilon"])
     ]
     return pd.concat(parts)[names].reset_index(drop=True)
 
@@ -351,8 +353,8 @@ def figure_1() -> pd.DataFrame:
     return pd.DataFrame(
         {
             **{
-                attribute.name: [attribute.categories[code] for code in codes[:, place]]
-                for place, attribute in enumerate(table.attributes)
+                attribute.name: [attribute.categories[code] for code in codes[:, axis]]
+                for axis, attribute in enumerate(table.attributes)
             },
             "count": table.flat,
             "suppressed below 3": suppressed.astype(int),

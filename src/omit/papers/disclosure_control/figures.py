@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def _errors_and_fairness(computed: Computed) -> Figure:
-    found = cells.figure_2(computed)
+    table = cells.figure_2(computed)
     figure, grid = panels(9.6, 6.6, 2, 2)
     labels = {"suppression": "threshold k", "swapping": "records swapped, %"}
     for column, (method, axis) in enumerate(labels.items()):
         for row, measure in enumerate(("absolute error", "fairness")):
             axes = grid[row][column]
-            part = found[found["method"] == method]
+            part = table[table["method"] == method]
             for epsilon, line in part.groupby("epsilon"):
                 style = {"color": "0.75", "linewidth": 3, "label": "original"}
                 if epsilon < math.inf:
@@ -45,32 +45,32 @@ def _errors_and_fairness(computed: Computed) -> Figure:
 
 
 def _accuracies(computed: Computed) -> Figure:
-    found = cells.figure_4(computed)
+    table = cells.figure_4(computed)
     figure, ((axes,),) = panels(7.6, 4.6)
-    for index, (name, part) in enumerate(found.groupby("mechanism", sort=False)):
+    for index, (name, part) in enumerate(table.groupby("mechanism", sort=False)):
         style = series_style(index, markers=True)
         axes.plot(part["epsilon"], part["accuracy"], label=str(name), **style)
-    level, largest = found["baseline"].iloc[0], found["epsilon"].max()
+    level, largest = table["baseline"].iloc[0], table["epsilon"].max()
     axes.axhline(level, color="0.6", linewidth=3, zorder=0)
     axes.text(1.05 * largest, level, "unprotected", va="bottom", fontsize=9)
-    _epsilon_axis(axes, found["epsilon"])
-    axes.set_xlim(0.9 * found["epsilon"].min(), 1.6 * largest)
+    _epsilon_axis(axes, table["epsilon"])
+    axes.set_xlim(0.9 * table["epsilon"].min(), 1.6 * largest)
     axes.set_ylabel("records classified right, %")
     axes.legend(frameon=False, fontsize=9, loc="lower right")
     return figure
 
 
 def _matches(computed: Computed) -> Figure:
-    found = cells.figure_5(computed)
+    table = cells.figure_5(computed)
     figure, (row,) = panels(9.6, 4.0, columns=2, sharey=True)
-    for axes, (name, data) in zip(row, found.groupby("data"), strict=True):
+    for axes, (name, data) in zip(row, table.groupby("data"), strict=True):
         for index, (mechanism, part) in enumerate(data.groupby("mechanism", sort=False)):
             style = series_style(index, markers=True)
             axes.plot(part["epsilon"], part["matches"], label=str(mechanism), **style)
         level = data["all unique"].iloc[0]
         axes.axhline(level, color="0.6", linewidth=3, zorder=0)
-        axes.text(found["epsilon"].min(), level * 0.93, "all unique records", fontsize=9)
-        _epsilon_axis(axes, found["epsilon"])
+        axes.text(table["epsilon"].min(), level * 0.93, "all unique records", fontsize=9)
+        _epsilon_axis(axes, table["epsilon"])
         axes.set_title({"nist-ma": "Massachusetts", "nist-tx": "Texas"}[str(name)], fontsize=11)
         axes.set_ylim(0, None)
     row[0].set_ylabel("unique exact matches, % of records")

@@ -57,7 +57,7 @@ def _theorem_1(rng: np.random.Generator) -> list[Row]:
     universe = Universe((Attribute("kind", ("a", "b", "c")),), records=39, largest_count=20)
     exact, printed = suppression.exact_delta(1.0, universe), suppression.published_delta(20)
     as_run = RandomisedCellSuppression(6, True, 1.0).guarantee(universe)
-    found, stated = (math.exp(each.log_shortfall) for each in (exact, printed))
+    found, stated = (math.exp(delta.log_shortfall) for delta in (exact, printed))
     private = isinstance(as_run, Guarantee)
     return [
         _check("1 − δ, empty cells suppressed too", found, stated, found >= stated),
@@ -129,7 +129,7 @@ def _theorem_8(rng: np.random.Generator) -> list[Row]:
         bound = published_bounds(suppression, table)["Theorem 5: fairness"]
         disordered += published_bounds(laplace, table)["Theorem 7: fairness"] > bound * _ROUNDING
         of_laplace, of_suppression = (
-            exact_measures(each, table).fairness for each in (laplace, suppression)
+            exact_measures(protection, table).fairness for protection in (laplace, suppression)
         )
         reversed_ += of_laplace > of_suppression * (1 + 1e-9) + 1e-12
     shifted, steep = row_of_counts(2, 12), RandomisedCellSuppression(4, False, 4.0)

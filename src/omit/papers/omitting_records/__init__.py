@@ -108,8 +108,8 @@ def _sampling_never_helps(rows: pd.DataFrame) -> Finding:
     of=_sampled(cells.AGE_MEAN),
 )
 def _mean_stays_small(rows: pd.DataFrame) -> Finding:
-    above = float(rows[rows["rate"] > 0.4]["error"].max())
-    all_rates = float(rows["error"].max())
+    parts = rows[rows["rate"] > 0.4], rows
+    above, all_rates = (float(part["error"].max()) for part in parts)
     return Finding(
         agreement(above < 0.25 and all_rates < 2),
         f"At most {rounded_up(above)} % at rates above .4, at most {rounded_up(all_rates)} % at "

@@ -234,7 +234,7 @@ def privacy_figure(epsilons: Sequence[float] = PRIVACY_EPSILONS, resolution: int
 
 
 def regions(epsilon: float, m: FloatArray, M: FloatArray) -> FloatArray:
-    """Return for each (m, M) the number of the region, in the order of `REGIONS`.
+    """Return the number of the region at every (m, M), in the order of `REGIONS`.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def _exhibit(figure: PaperFigure) -> Exhibit:
         lambda computed: cells.of_figure(_table(computed), figure),
         lambda computed: draw(figure, _table(computed)),
         partial(cells.figure_cells, figure),
-        tuple(dict.fromkeys(each.data for each in figure.subjects if each.own is None)),
+        tuple(dict.fromkeys(one.data for one in figure.subjects if one.own is None)),
     )
 
 

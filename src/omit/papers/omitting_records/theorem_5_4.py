@@ -48,12 +48,9 @@ EPSILONS: tuple[float, ...] = (
 )
 """The 371 epsilons of Remarks B.22 and B.24."""
 
-# What rounding explains.
-ROUNDING = 1e-9
-# Few enough that an interruption waits about a second for the slices under way.
-_PAIRS_PER_SLICE = 8
-# Half a million pairs; ten times the paper's in either direction.
-_MOST_PARTS = 1_000
+ROUNDING = 1e-9  # what rounding explains
+_PAIRS_PER_SLICE = 8  # few, so that an interruption waits about a second for slices under way
+_MOST_PARTS = 1_000  # half a million pairs; ten times the paper's in either direction
 _MOST_WORKERS = 256
 
 

@@ -332,9 +332,9 @@ COORDINATES = 5
 (
     SIZE,
     OUTSIDE,  # the records outside J are one plus this share of the other N - 1
-    RAISED,  # share of those others at B_k; on the diagonal, place of t; for N = 2, place of z
-    FIRST_SCORE,  # place in [m, M] of c, or of a_1 for N <= 2
-    SECOND_SCORE,  # place of t in [m, U_k], or of a_2 in [m, M] for N = 2
+    RAISED,  # share of those others at B_k; on the diagonal, position of t; for N = 2, of z
+    FIRST_SCORE,  # position in [m, M] of c, or of a_1 for N <= 2
+    SECOND_SCORE,  # position of t in [m, U_k], or of a_2 in [m, M] for N = 2
 ) = range(COORDINATES)
 
 

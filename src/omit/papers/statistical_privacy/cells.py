@@ -27,7 +27,7 @@ from omit.study.cell import Cell, Computation, Row
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table of the paper: for each epsilon and number of queries, sigma, delta and #DP."""
+    """A table of the paper: sigma, delta and #DP by epsilon and number of queries."""
 
     name: str
     n: int
@@ -87,17 +87,17 @@ TABLE_2 = PrintedTable(
 def _planned(parameters: Row, prepared: object, rng: np.random.Generator) -> Row:
     """Return the standard error, both deltas and what DP allows at them."""
     n, epsilon = parameters["n"], parameters["epsilon"]
-    found = plan(n, parameters["queries"], epsilon, same_property=True)
-    at_theorem, at_exact = found.dp_at_theorem, found.dp_at_exact
-    sigma = found.standard_errors[0]
+    planned = plan(n, parameters["queries"], epsilon, same_property=True)
+    at_theorem, at_exact = planned.dp_at_theorem, planned.dp_at_exact
+    sigma, theorem = planned.standard_errors[0], planned.theorem
     return {
         "sigma": sigma,
-        "theorem": found.theorem,
-        "exact": found.exact,
+        "theorem": theorem,
+        "exact": planned.exact,
         "dp_at_theorem": None if at_theorem is None else at_theorem.exact,
         "dp_at_exact": None if at_exact is None else at_exact.exact,
         # The paper's #DP before it is made a whole number; the formula is inferred from the cells.
-        "dp_formula": (sigma * epsilon * n) ** 2 / (8 * math.log(math.e + epsilon / found.theorem)),
+        "dp_formula": (sigma * epsilon * n) ** 2 / (8 * math.log(math.e + epsilon / theorem)),
     }
 
 
