@@ -139,7 +139,7 @@ class Independent(Design):
     def _require_atoms(self, atoms: int) -> None:
         if len(self.inclusion) != atoms:
             raise Refused(
-                f"Expected a keep probability for each of {atoms:,} values or records, "
+                f"Expected one keep probability per value or record, {atoms:,} in all, "
                 f"got {len(self.inclusion):,}."
             )
 

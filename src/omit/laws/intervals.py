@@ -37,13 +37,13 @@ MISSED = 0.05
 CONFIDENCE = 0.99
 """Of averages that are stated as bounds."""
 
-Judgement = Literal["better", "worse", "undecided"]
-
 # Shares of one's capital to bet: all, a half, a quarter, ...
 _BETS = 14
 _HALVINGS = 40
 # A spread that is only rounding, relative to the mean.
 _HARDLY = 1e-9
+
+Judgement = Literal["better", "worse", "undecided"]
 
 
 @dataclass(frozen=True)

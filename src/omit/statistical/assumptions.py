@@ -139,13 +139,7 @@ def describe_known(known: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PropertyQuery:
-    """How many of `n` identical entries have a property; as text, what is assumed about them.
-
-    Raises
-    ------
-    InvalidInput
-        If a value is out of range.
-    """
+    """How many of `n` identical entries have a property; as text, what is assumed about them."""
 
     n: int
     p: float

@@ -53,10 +53,8 @@ class StatisticalGuarantee:
 
     Parameters
     ----------
-    epsilon : float
-        In [0, inf).
-    delta : float
-        In [0, 1).
+    epsilon, delta : float
+        As for `Guarantee`.
     assumption : str
         What the adversary knows and does not know, in words.
 

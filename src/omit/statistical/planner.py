@@ -210,10 +210,8 @@ def plan(
 
     Parameters
     ----------
-    n : int
-        Entries of the database.
-    queries : int
-        How many queries.
+    n, queries : int
+        Entries of the database, and how many queries.
     epsilon : float
         At which delta is wanted.
     p : float or sequence of float
@@ -239,12 +237,7 @@ def plan(
     >>> blocks.dp_at_exact.exact
     63
     """
-    epsilon = _validate.epsilon(epsilon)
-    if epsilon > _LARGEST_EPSILON:
-        raise InvalidInput(
-            f"Expected epsilon={epsilon:g} to be at most {_LARGEST_EPSILON:,.0f}: a larger one "
-            "protects nobody."
-        )
+    epsilon = _checked_epsilon(epsilon)
     count = _validate.positive_integer("queries", queries, most=MOST_QUERIES)
     chances, weights = property_probabilities(p, count), importances(importance, count)
     same_property = _validate.flag("same_property", same_property)
@@ -257,6 +250,16 @@ def plan(
     exact = partition.property_exact(chances[0], epsilon)
     deltas = _not_zero(bound), _not_zero(exact)
     return Plan(partition, chances, epsilon, *deltas, exact.assumption)
+
+
+def _checked_epsilon(value: float) -> float:
+    epsilon = _validate.epsilon(value)
+    if epsilon > _LARGEST_EPSILON:
+        raise InvalidInput(
+            f"Expected epsilon={epsilon:g} to be at most {_LARGEST_EPSILON:,.0f}: a larger one "
+            "protects nobody."
+        )
+    return epsilon
 
 
 def _not_zero(curve: PrivacyCurve) -> float:
@@ -337,12 +340,7 @@ def exact_dp_queries(n: int, standard_error: float, epsilon: float, delta: float
 def most_queries(n: int, epsilon: float, delta: float, *, p: float = 0.5) -> int:
     """Return the largest number of equal blocks whose delta by Theorem 5.1 is at most `delta`.
 
-    Up to `MOST_QUERIES`.
-
-    Raises
-    ------
-    Unattainable
-        If even one query on all entries has a larger delta.
+    Up to `MOST_QUERIES`; `Unattainable` if even one query on all entries has a larger delta.
 
     Examples
     --------

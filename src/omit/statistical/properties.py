@@ -62,6 +62,8 @@ def property_curve(
 ) -> PrivacyCurve:
     """Return the privacy curve of a property query on independent, identical entries.
 
+    Values out of range are refused (`InvalidInput`).
+
     Parameters
     ----------
     n : int
@@ -74,11 +76,6 @@ def property_curve(
         How many other entries the adversary knows, at most `n - 1`.
     noise : LogConcaveNoise or LatticeNoise, optional
         Added to the number of entries with the property.
-
-    Raises
-    ------
-    InvalidInput
-        If a value is out of range.
 
     Examples
     --------
@@ -354,39 +351,37 @@ def sampled_groups_curve(
         curve = sums.sum_curve_of_groups(unknown, (0.0, 1.0), epsilons)
         return curve.lower, curve.delta
 
-    averages, all_listed = [], True
+    averages = []
     for group in chosen:
         others = [count - (index == group) for index, (count, _) in enumerate(population.groups)]
         others.append(population.known)
-        if counts.count_draws(others, size - 1) <= _MOST_COMPOSITIONS:
-            every = counts.draws(others, size - 1)
-            averages.append(listed_average((delta(drawn), weight) for drawn, weight in every))
-        else:
-            all_listed = False
-            averages.append(_simulated_average(delta, others, size - 1, runs, rng, len(chosen)))
-    low, high = (np.max(ends, axis=0) for ends in zip(*averages, strict=True))
-    curve_of = averaged_curve if all_listed else estimated_curve
+        averages.append(_draw_average(delta, others, size - 1, runs, rng, len(chosen)))
+    lows, highs, listed = zip(*averages, strict=True)
+    curve_of = averaged_curve if all(listed) else estimated_curve
     text = f"{population}; {size:,} entries drawn without replacement"
     share = 1.0 if conditional else size / population.n
-    return curve_of(epsilons, low, high, text, share=share)
+    return curve_of(epsilons, np.max(lows, axis=0), np.max(highs, axis=0), text, share=share)
 
 
-def _simulated_average(
+def _draw_average(
     delta: Callable[[Drawn], Bounds],
     sizes: Sequence[int],
     drawn: int,
     runs: int,
     rng: np.random.Generator | None,
     intervals: int,
-) -> Bounds:
-    """Return the interval of an average over draws from groups, listed by how many of which."""
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Return bounds on the average over draws from groups, and whether all draws were listed."""
+    if counts.count_draws(sizes, drawn) <= _MOST_COMPOSITIONS:
+        every = counts.draws(sizes, drawn)
+        return *listed_average((delta(own), weight) for own, weight in every), True
     if rng is None:
         raise InvalidInput(
             "There are too many ways to draw from these groups to list them; give a random "
             "generator (rng) to estimate the average."
         )
     samples = rng.multivariate_hypergeometric(list(sizes), drawn, size=runs, method="marginals")
-    return estimated_average([delta(tuple(map(int, row))) for row in samples], intervals)
+    return *estimated_average([delta(tuple(map(int, row))) for row in samples], intervals), False
 
 
 def listed_average(weighted: Iterable[tuple[Bounds, float]]) -> Bounds:

@@ -111,7 +111,15 @@ class SamplingTechnique(ABC):
 
 
 @dataclass(frozen=True)
-class WithoutReplacement(SamplingTechnique):
+class _OfFixedSize(SamplingTechnique):
+    size: int
+
+    def __post_init__(self) -> None:
+        size = _validate.positive_integer("size", self.size, most=counts.LARGEST_TRIALS)
+        object.__setattr__(self, "size", size)
+
+
+class WithoutReplacement(_OfFixedSize):
     """Draw `size` entries, every subset alike.
 
     The curve is `size / n` times the average curve of a sample with the critical entry. In secret,
@@ -123,11 +131,6 @@ class WithoutReplacement(SamplingTechnique):
     >>> technique.curve(1000, 0.5, 0.1).delta, technique.secret_curve(1000, 0.5, 0.1).delta
     (array([0.00418368]), array([5.67497739e-10]))
     """
-
-    size: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _checked_size(self.size))
 
     def __str__(self) -> str:
         return f"{self.size:,} entries drawn without replacement"
@@ -175,8 +178,7 @@ class PoissonTechnique(SamplingTechnique):
         return mixture_delta(query.n - 1, chance, self.rate, common, query.epsilon)
 
 
-@dataclass(frozen=True)
-class WithReplacement(SamplingTechnique):
+class WithReplacement(_OfFixedSize):
     """Draw an entry `size` times, any of them every time: templates that may repeat positions.
 
     The curve is the average over how often entries are drawn. In secret, the number of draws that
@@ -187,11 +189,6 @@ class WithReplacement(SamplingTechnique):
     >>> WithReplacement(4).curve(6, 0.5, 0.1).delta
     array([0.22596055])
     """
-
-    size: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _checked_size(self.size))
 
     def __str__(self) -> str:
         return f"{self.size:,} entries drawn with replacement"
@@ -249,10 +246,6 @@ class WithReplacement(SamplingTechnique):
         # Of other numbers of ones, the first law may have all that there is, or the second.
         low = np.maximum(more[0], less[0]) - np.exp(np.minimum(epsilon, 700.0)) * outside
         return np.maximum(low, 0.0), np.maximum(more[1], less[1]) + outside
-
-
-def _checked_size(size: int) -> int:
-    return _validate.positive_integer("size", size, most=counts.LARGEST_TRIALS)
 
 
 def _binomial_window(

@@ -77,12 +77,7 @@ AddedNoise: TypeAlias = LogConcaveNoise | LatticeNoise
 def added_noise(
     kind: Literal["laplace", "gaussian", "discrete-gaussian"], scale: float
 ) -> AddedNoise:
-    """Return noise by name.
-
-    Raises
-    ------
-    InvalidInput
-        If the name is unknown or the scale is not positive.
+    """Return noise by name, or refuse an unknown name or a scale that is not positive.
 
     Examples
     --------
