@@ -136,8 +136,8 @@ Step = Annotated[
 Statistic = Annotated[
     str,
     _option(
-        "mean, mode, count, sum, proportion:VALUE, median, quantile:SHARE, kmeans, kmedian, or "
-        "all: mean and mode."
+        "mean, mode, count, sum, variance, proportion:VALUE, median, quantile:SHARE, kmeans, "
+        "kmedian, or all: mean and mode."
     ),
 ]
 Mechanism = Annotated[

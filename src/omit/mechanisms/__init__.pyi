@@ -15,3 +15,4 @@ from .quantiles import SmoothQuantile as SmoothQuantile
 from .sensitivity import global_sensitivity as global_sensitivity
 from .sensitivity import local_sensitivity as local_sensitivity
 from .sensitivity import smooth_sensitivity as smooth_sensitivity
+from .variance import NoisyVariance as NoisyVariance

@@ -63,10 +63,10 @@ def known_mechanisms(
     Parameters
     ----------
     statistic : str
-        ``mean``, ``mode``, ``count``, ``sum``, ``median``, ``quantile:SHARE``, or that of a
-        registered mechanism.
+        ``mean``, ``mode``, ``count``, ``sum``, ``variance``, ``median``,
+        ``quantile:SHARE``, or that of a registered mechanism.
     metric : {"mse", "relative"}, optional
-        For means, totals and quantiles.
+        For all numbers.
     neighbours : str
         The neighbour relation; for an error in per cent under replace, means are not clipped.
 
@@ -86,12 +86,13 @@ def known_mechanisms(
         return _quantiles(_share(statistic), METRICS[metric or "mse"])
     if statistic == "mean":
         return _means(metric, neighbours)
-    if statistic in ("count", "sum"):
-        return _totals(statistic, METRICS[metric or "relative"])
+    if statistic in ("count", "sum", "variance"):
+        return _numbers(statistic, METRICS[metric or "relative"])
     if metric is not None:
         what = "mean squared" if metric == "mse" else "relative"
         raise InvalidInput(
-            f"A {what} error is for --statistic mean, count, sum, median or quantile:SHARE."
+            f"A {what} error is for --statistic mean, count, sum, variance, median or "
+            "quantile:SHARE."
         )
     if statistic == "mode":
         return _modes()
@@ -100,7 +101,7 @@ def known_mechanisms(
     others = "".join(f", {name}" for name in registered())
     raise InvalidInput(
         f"Expected statistic={statistic!r} to be mean, mode, all, count, sum, "
-        "proportion:VALUE, median, "
+        "variance, proportion:VALUE, median, "
         f"quantile:SHARE, kmeans{others} or kmedian."
     )
 
@@ -238,10 +239,12 @@ def _means(metric: str | None, neighbours: str) -> Makers:
     }
 
 
-def _totals(statistic: str, metric: Any) -> Makers:
+def _numbers(statistic: str, metric: Any) -> Makers:
     from omit.mechanisms.counting import NoisyCount, NoisySum
+    from omit.mechanisms.variance import NoisyVariance
 
-    kind = NoisyCount if statistic == "count" else NoisySum
+    kinds: dict[str, Any] = {"count": NoisyCount, "sum": NoisySum, "variance": NoisyVariance}
+    kind = kinds[statistic]
     return {
         "laplace": lambda: kind("laplace", metric),
         "gaussian": lambda: kind("gaussian", metric),
