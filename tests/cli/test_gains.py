@@ -223,7 +223,7 @@ def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Pat
         ("compare beta --statistic quantile:1.5 --epsilon 1", "strictly between 0 and 1"),
         ("compare beta --statistic median --mechanism gumbel", "smooth-student"),
         ("compare beta --statistic median --metric best", "mse or relative"),
-        ("compare adult --statistic mode --metric mse", "mean, median or quantile"),
+        ("compare adult --statistic mode --metric mse", "median or quantile:SHARE"),
         ("compare adult --statistic kmeans --metric mse", "all, kept, kept-sum"),
         ("compare beta --statistic middle", "median, quantile:SHARE"),
         ("compare adult --statistic mode --metric relative --no-report", "A relative error is for"),
