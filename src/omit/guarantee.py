@@ -296,10 +296,8 @@ class Guarantee(_Promise):
 
     Parameters
     ----------
-    epsilon : float
-        In [0, inf).
-    delta : float
-        In [0, 1).
+    epsilon, delta : float
+        In [0, inf) and in [0, 1).
     neighbours : str
         ``"add-remove"``, ``"replace"`` or a `Relation`. Other values, and values outside their
         ranges, are refused with `InvalidInput`.

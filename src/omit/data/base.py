@@ -83,14 +83,18 @@ class Data(ABC):
         """The number of records, without the missing ones."""
 
     @property
-    @abstractmethod
-    def distinct(self) -> int:
-        """The number of different records."""
-
-    @property
-    @abstractmethod
-    def multiplicities(self) -> IntArray:
-        """The number of records of every atom."""
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that belong with every result on these data."""
+        sentences = list(self._changes())
+        if self.missing:
+            missing = f"{show_records(self.missing)} without a value"
+            sentences.append(f"{missing} {was(self.missing)} left out.")
+        if self.bounds_source == FROM_DATA:
+            sentences.append(
+                f"the {self._declared} were taken from the data, so a release that uses them is "
+                "NOT private."
+            )
+        return tuple(f"{self.name}: {sentence}" for sentence in (*sentences, *self.remarks))
 
     @property
     @abstractmethod
@@ -107,6 +111,11 @@ class Data(ABC):
         rows of counts, for points the positions of one draw.
         """
 
+    @property
+    @abstractmethod
+    def multiplicities(self) -> IntArray:
+        """The number of records of every atom."""
+
     def mean_distances(self, distance: str) -> DistanceTotals:
         """Return the mean distance of every atom from all records; computed once.
 
@@ -118,32 +127,23 @@ class Data(ABC):
         return known[distance]
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that belong with every result on these data."""
-        sentences = list(self._changes())
-        if self.missing:
-            missing = f"{show_records(self.missing)} without a value"
-            sentences.append(f"{missing} {was(self.missing)} left out.")
-        if self.bounds_source == FROM_DATA:
-            sentences.append(
-                f"the {self._declared} were taken from the data, so a release that uses them is "
-                "NOT private."
-            )
-        return tuple(f"{self.name}: {sentence}" for sentence in (*sentences, *self.remarks))
+    @abstractmethod
+    def distinct(self) -> int:
+        """The number of different records."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that the arrays of a copy are read-only too.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # a dataclass
 
+    # What clamped records are, as in "2 of 5 values lay outside [0, 125]", and what was declared, as
+    # in "the bounds [0, 125] were taken from the data".
     @property
-    @abstractmethod
     def _outside(self) -> str:
-        """What clamped records are, as in "2 of 5 values lay outside [0, 125]"."""
+        return "records had a value outside its bounds"
 
     @property
-    @abstractmethod
     def _declared(self) -> str:
-        """What was declared, as in "the bounds [0, 125] were taken from the data"."""
+        return "bounds"
 
     @abstractmethod
     def _distances(self, distance: str) -> DistanceTotals:

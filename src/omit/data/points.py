@@ -225,14 +225,6 @@ class Points(base.Data):
         ranges = "; ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in columns)
         return f"Values lie within bounds, {base.ORIGIN_OF_BOUNDS[self.bounds_source]}: {ranges}."
 
-    @property
-    def _outside(self) -> str:
-        return "records had a value outside its bounds"
-
-    @property
-    def _declared(self) -> str:
-        return "bounds"
-
     def _distances(self, distance: str) -> DistanceTotals:
         from omit.data.distances import point_distances
 

@@ -32,26 +32,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 _WHOLE = re.compile(r"u?(tiny|small|big|huge)?int(eger)?")
-_FRACTIONAL = ("float", "double")
-_BYTES = ("blob", "bit")
+_FRACTIONAL, _BYTES = ("float", "double"), ("blob", "bit")
 _COUNT = "system.main.count_star()"
-_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
 class Table:
     """A table that DuckDB can read.
 
-    Parameters
-    ----------
-    label : str
-        How to name the table in a sentence.
-    names : tuple of str
-        The columns as a person knows them, in the order of the relation.
-    relation : DuckDBPyRelation
-        The table.
-    connection : DuckDBPyConnection, optional
-        Whose relation it is; with it, reading can be interrupted.
+    Sentences call it by its `label`. The `names` are its columns as a person knows them, in the
+    order of the relation. With the `connection`, reading can be interrupted.
 
     Examples
     --------
@@ -325,6 +315,10 @@ def _column_name(column: object) -> str:
 def literal(text: str) -> str:
     """Return a text as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+# As much of DuckDB's message as a person reads.
+_LONGEST_REASON = 300
 
 
 @contextmanager
