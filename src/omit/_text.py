@@ -233,7 +233,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "there are 'age', 'sex'"
     """
     known = list(known)
-    lowered = {each.lower(): each for each in known}
+    lowered = {other.lower(): other for other in known}
     near = difflib.get_close_matches(name[:_LONGEST].lower(), lowered, n=3)
     if near:
         return f"the nearest {'are' if len(near) > 1 else 'is'} {listed(lowered[n] for n in near)}"

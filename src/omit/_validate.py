@@ -179,7 +179,7 @@ def _pair(form: str, value: tuple[Any, Any], name: str = "each") -> tuple[Any, A
 
 
 def index(name: str, value: int, count: int, what: str) -> int:
-    """Return the place, counted from 0, of one of `count` things; `what` is their plural."""
+    """Return the position, counted from 0, of one of `count` things; `what` is their plural."""
     number = finite(name, value)
     if number != int(number) or not 0 <= number < count:
         raise InvalidInput(f"Expected {name}={shown(value)} to name one of {count} {what}, from 0.")

@@ -135,8 +135,8 @@ class Data(ABC):
         # Through the constructor, so that the arrays of a copy are read-only too.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # a dataclass
 
-    # What clamped records are, as in "2 of 5 values lay outside [0, 125]", and what was declared, as
-    # in "the bounds [0, 125] were taken from the data".
+    # What clamped records are, as in "2 of 5 values lay outside [0, 125]", and what was declared,
+    # as in "the bounds [0, 125] were taken from the data".
     @property
     def _outside(self) -> str:
         return "records had a value outside its bounds"
@@ -184,7 +184,7 @@ def origin_of(*declared: Bounds | Categories) -> BoundsSource:
 
 
 def no_records(beginning: str, missing: int) -> InvalidInput:
-    """Return the error for data without records, of which so many had no value."""
+    """Return the error for data without records; those that were `missing` had no value."""
     without = f" ({show_records(missing)} without a value)" if missing else ""
     return InvalidInput(f"{beginning} to work with{without}.")
 

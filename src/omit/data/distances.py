@@ -90,7 +90,7 @@ class DistanceTotals:
         Examples
         --------
         >>> distances = DistanceTotals(np.array([0, 1, 3], dtype=object), whole=3)
-        >>> [str(each) for each in distances.deletion_probabilities(0.25, 0.5)]
+        >>> [str(exact) for exact in distances.deletion_probabilities(0.25, 0.5)]
         ['1/4', '1/3', '1/2']
         """
         lowest, spread = Fraction(m), Fraction(M) - Fraction(m)
@@ -139,16 +139,16 @@ def column_distances(column: Column, distance: str) -> DistanceTotals:
     lower, upper = column.bounds
     if lower == upper:
         return DistanceTotals(0 * counts, column.size)
-    places = whole_places((as_array(column.values) - lower) / (upper - lower))
-    return DistanceTotals(sorted_distance_sums(places, counts), column.size * STEPS)
+    positions = whole_positions((as_array(column.values) - lower) / (upper - lower))
+    return DistanceTotals(sorted_distance_sums(positions, counts), column.size * STEPS)
 
 
-def whole_places(shares: FloatArray) -> AnyArray:
+def whole_positions(shares: FloatArray) -> AnyArray:
     """Return shares of a width in whole steps, as Python's integers; each rounded on its own."""
     return as_array(np.rint(shares * STEPS)).astype(np.int64).astype(object)
 
 
-def sorted_distance_sums(places: AnyArray, counts: AnyArray) -> AnyArray:
+def sorted_distance_sums(positions: AnyArray, counts: AnyArray) -> AnyArray:
     """Return for each of some sorted whole numbers the sum of its distances to all, by counts.
 
     Examples
@@ -157,8 +157,8 @@ def sorted_distance_sums(places: AnyArray, counts: AnyArray) -> AnyArray:
     >>> sorted_distance_sums(whole, np.array([1, 1, 2], dtype=object))
     array([9, 7, 7], dtype=object)
     """
-    below, weighted = np.cumsum(counts), np.cumsum(counts * places)
-    sums: AnyArray = places * (2 * below - below[-1]) - 2 * weighted + weighted[-1]
+    below, weighted = np.cumsum(counts), np.cumsum(counts * positions)
+    sums: AnyArray = positions * (2 * below - below[-1]) - 2 * weighted + weighted[-1]
     return sums
 
 
@@ -259,7 +259,7 @@ def _manhattan(points: Points) -> DistanceTotals:
     ones = np.ones(points.size, dtype=object)
     for values in points.scaled:
         order = np.argsort(values, kind="stable")
-        totals[order] += sorted_distance_sums(whole_places(values[order] / 2), ones)
+        totals[order] += sorted_distance_sums(whole_positions(values[order] / 2), ones)
     return DistanceTotals(totals, points.size * points.dimensions * STEPS)
 
 

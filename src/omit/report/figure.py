@@ -144,9 +144,9 @@ def heat_map(
     )
     for i, across in enumerate(x):
         for j, up in enumerate(y):
-            found = texts(i, j)
-            if found is not None:
-                text, style = found
+            shown = texts(i, j)
+            if shown is not None:
+                text, style = shown
                 given = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4, **style}
                 axes.text(across, up, text, **given)
     axes.set(xlim=extent[:2], ylim=extent[2:])

@@ -359,7 +359,7 @@ class Estimate:
     ) -> Progress:
         """Take note of cells that were finished or failed, and return the progress.
 
-        Workers were `busy` with them for so many seconds. What came before that, such as starting
+        Workers were `busy` with them for this many seconds. What came before that, such as starting
         the workers, is not counted in what a second of work takes.
         """
         if self._work_began is None:
