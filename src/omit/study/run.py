@@ -75,9 +75,8 @@ def run_study(
         The folder of results, made if it is not there. Several runs may share one.
     where : str
         ``"process"``, ``"cores"``, ``"cores:N"``, ``"local:N"`` (a Dask cluster made for the run)
-        or the address of a Dask scheduler, ``"tcp://host:port"``. Streams of random numbers and
-        numbers of threads are the same everywhere; so are the results, if the computation
-        itself is deterministic.
+        or the address of a Dask scheduler, ``"tcp://host:port"``. Random streams and numbers of
+        threads are the same everywhere; so are the results of a deterministic computation.
     progress : callable, optional
         Is called with a `Progress` at the beginning and whenever results have been stored.
     failures : {"raise", "return"}
