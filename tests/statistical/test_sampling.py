@@ -188,3 +188,9 @@ def test_simulated_draws_with_replacement_are_not_endless() -> None:
         WithReplacement(100_000).curve(10**6, 0.5, 0.1, rng=np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="at least two runs"):
         WithReplacement(50).curve(100, 0.5, 0.1, rng=np.random.default_rng(0), runs=1)
+
+
+def test_a_sample_of_the_only_entry_hides_nothing() -> None:
+    technique = WithoutReplacement(1)
+    assert technique.curve(1, 0.3, [0.1, 2.0]).delta.tolist() == pytest.approx([1.0, 1.0])
+    assert technique.secret_curve(1, 0.3, [0.1, 2.0]).delta.tolist() == pytest.approx([1.0, 1.0])

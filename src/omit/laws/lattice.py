@@ -285,13 +285,16 @@ def _convolved(parts: Sequence[tuple[Part, FloatArray]]) -> tuple[FloatArray, fl
         power = np.zeros(int(part.points[-1]) + 1)
         power[part.points] = part.probabilities
         some = part.probabilities > 0
-        own, left = 4 * _UNIT + float((doubt[some] / part.probabilities[some]).max()), part.count
-        while left:
-            if left % 2:
+        own, remaining = (
+            4 * _UNIT + float((doubt[some] / part.probabilities[some]).max()),
+            part.count,
+        )
+        while remaining:
+            if remaining % 2:
                 wrong += own + (min(len(total), len(power)) + 1) * _UNIT
                 total = np.convolve(total, power)
-            left //= 2
-            if left:
+            remaining //= 2
+            if remaining:
                 own = 2 * own + (len(power) + 1) * _UNIT
                 power = np.convolve(power, power)
     # Errors multiply, which for small ones is little more than adding them.
@@ -304,12 +307,12 @@ def _possible_sums(parts: Sequence[Part]) -> NDArray[np.bool_]:
     for part in parts:
         power = np.zeros(int(part.points[-1]) + 1)
         power[part.points] = 1.0
-        left = part.count
-        while left:
-            if left % 2:
+        remaining = part.count
+        while remaining:
+            if remaining % 2:
                 total = np.minimum(np.convolve(total, power), 1.0)
-            left //= 2
-            if left:
+            remaining //= 2
+            if remaining:
                 power = np.minimum(np.convolve(power, power), 1.0)
     return total > 0
 
