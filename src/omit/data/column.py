@@ -265,9 +265,7 @@ class Column(base.Data):
         self, design: Design, runs: int, rng: np.random.Generator
     ) -> Iterator[tuple[IntArray, np.random.Generator]]:
         """Yield rows of counts of the values that are kept, as many as memory should hold."""
-        batch = max(1, min(runs, _TABLE // len(self.counts)))
-        for start in range(0, runs, batch):
-            yield design.counts(self.counts, min(batch, runs - start), rng), rng
+        return draws_of_counts(self.counts, design, runs, rng)
 
     @property
     def is_text(self) -> bool:
@@ -436,6 +434,15 @@ class Column(base.Data):
         return tuple(
             tuple(value.tolist()) if isinstance(value, np.ndarray) else value for value in compared
         )
+
+
+def draws_of_counts(
+    counts: IntArray, design: Design, runs: int, rng: np.random.Generator
+) -> Iterator[tuple[IntArray, np.random.Generator]]:
+    """Yield rows of counts that a design keeps, as many as memory should hold."""
+    batch = max(1, min(runs, _TABLE // len(counts)))
+    for start in range(0, runs, batch):
+        yield design.counts(counts, min(batch, runs - start), rng), rng
 
 
 def _texts(name: str, values: Any) -> raw.AnyArray:

@@ -16,3 +16,4 @@ from .sensitivity import global_sensitivity as global_sensitivity
 from .sensitivity import local_sensitivity as local_sensitivity
 from .sensitivity import smooth_sensitivity as smooth_sensitivity
 from .variance import NoisyVariance as NoisyVariance
+from .weighted_mean import WeightedMean as WeightedMean
