@@ -70,12 +70,7 @@ def test_the_exact_error_is_that_of_drawn_noise() -> None:
 
 
 def test_a_poisson_sample_errs_as_all_of_its_subsets_do() -> None:
-    values, weights, rate, target = (
-        [10.0, 14.0, 29.0, 29.0],
-        [0.5, 4.0, 1.0, 2.0],
-        0.6,
-        Guarantee(2),
-    )
+    rate, target = 0.6, Guarantee(2.0)
     data = weighted([10.0, 14.0, 29.0, 29.0], [0.5, 4.0, 1.0, 2.0])
     prepared = WeightedMean().prepare(data, PoissonSampling(rate).calibrate(target))
     rows, chances = [], []
