@@ -140,8 +140,7 @@ def test_an_address_is_refused_before_anything_is_asked(address: str) -> None:
 def test_what_was_not_yet_moved_into_a_database_is_read(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE people (age INTEGER)")
-        connection.execute("CHECKPOINT")
+        connection.execute("CREATE TABLE people (age INTEGER); CHECKPOINT")
         connection.execute("INSERT INTO people VALUES (20), (30)")
         copy = Path(shutil.copy(path, tmp_path / "copy.duckdb"))
         shutil.copy(f"{path}.wal", f"{copy}.wal")
