@@ -125,6 +125,7 @@ def test_nist_excerpts_are_as_nist_describes_them(
     assert read(name, "PINCP", bounds="from-data").missing == incomes_missing
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_folder")
 @pytest.mark.parametrize("name", [each.name for each in FOUND_IN_FOLDER])
 def test_registered_bounds_hold_all_records(name: str) -> None:

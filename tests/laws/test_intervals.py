@@ -46,7 +46,7 @@ def _bernstein(drawn: FloatArray) -> Interval:
 CHANCES = (1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 0.9)
 
 
-@pytest.mark.parametrize("runs", [2, 5, 20, 100, 1000])
+@pytest.mark.parametrize("runs", [2, 5, 20, 100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_intervals_of_bounded_runs_cover_however_rare_a_bad_run_is(runs: int) -> None:
     for chance in CHANCES:
         assert _coverage(_bernstein, runs, chance) >= CONFIDENCE

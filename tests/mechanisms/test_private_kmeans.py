@@ -31,6 +31,7 @@ def people(size: int = 300, seed: int = 0) -> FloatArray:
 
 # None is expected to fail: at scikit-learn's small tables the noise drowns everything, but what is
 # checked is the interface, and that results repeat. A check that finds fault raises.
+@pytest.mark.slow
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         PrivateKMeans(bounds=(-1, 1), random_state=0),
