@@ -31,10 +31,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 
 def test_every_command_is_tried(files: Files) -> None:
-    tried = [each.arguments for each in invocations(files, 0, 3000)]
+    tried = [invocation.arguments for invocation in invocations(files, 0, 3000)]
     assert len(commands()) > 30
     for words in commands():
-        assert any(each[: len(words)] == words for each in tried), words
+        assert any(arguments[: len(words)] == words for arguments in tried), words
 
 
 @pytest.mark.parametrize(

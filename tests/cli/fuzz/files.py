@@ -59,8 +59,8 @@ def _pair() -> dict[str, object]:
 
 def _bad_files(folder: Path, good: list[Path]) -> list[Path]:
     folder.mkdir(parents=True)
-    parquet = next(each for each in good if each.suffix == ".parquet").read_bytes()
-    database = next(each for each in good if each.suffix == ".duckdb").read_bytes()
+    parquet = next(path for path in good if path.suffix == ".parquet").read_bytes()
+    database = next(path for path in good if path.suffix == ".duckdb").read_bytes()
     packed = gzip.compress(_csv().encode(), mtime=0)
     contents = {
         "empty.csv": b"",
@@ -76,7 +76,7 @@ def _bad_files(folder: Path, good: list[Path]) -> list[Path]:
         "huge-field.csv": b"age,sex\n1," + b"x" * 3_000_000 + b"\n",
         "huge-numbers.csv": b"age\n1e308\n-1e308\n1e309\n1e-320\n" + b"9" * 5000 + b"\n",
         "not-numbers.csv": b"age\nnan\ninf\n-inf\n1_000\n0x10\n",
-        "many-columns.csv": b",".join(b"c%d" % each for each in range(5000)) + b"\n",
+        "many-columns.csv": b",".join(b"c%d" % number for number in range(5000)) + b"\n",
         "random.csv": random.Random(1).randbytes(4096),
         "newlines.csv": b"\n" * 1000,
         "bom-only.csv": b"\xef\xbb\xbf",
@@ -129,10 +129,10 @@ def _bad_files(folder: Path, good: list[Path]) -> list[Path]:
 
 
 def _many_subsets(records: int) -> dict[str, object]:
-    names = [f"r{each}" for each in range(records)]
+    names = [f"r{number}" for number in range(records)]
     kept = [
-        [name for place, name in enumerate(names) if number >> place & 1]
-        for number in range(2**records)
+        [name for bit, name in enumerate(names) if subset >> bit & 1]
+        for subset in range(2**records)
     ]
-    rows = [{"kept": each, "probability": 2.0**-records} for each in kept]
+    rows = [{"kept": names_kept, "probability": 2.0**-records} for names_kept in kept]
     return {"database": names, "record": "y", "without": rows, "with_record": rows}

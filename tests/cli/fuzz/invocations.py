@@ -17,6 +17,15 @@ import typer
 from omit.cli.main import app
 
 LONG = "9" * 5000
+STATISTICS = (
+    "mean", "mode", "median", "quantile:0.9", "kmeans", "kmedian", "all", "count", "sum",
+    "variance", "proportion:40", "proportion:Male",
+)  # fmt: skip
+MECHANISMS = (
+    "laplace", "laplace", "laplace", "laplace", "gaussian", "gaussian", "gumbel", "all",
+    "exponential", "smooth-student", "permute-and-flip", "exponential-on-lattice",
+    "laplace-published", "laplace-two-sums",
+)  # fmt: skip
 GOOD: dict[str, tuple[str, ...]] = {
     "--epsilon": ("0", "0.1", "0.5", "1", "2.5", "10", "100"),
     "--delta": ("0", "1e-9", "1e-6", "0.01", "0.3"),
@@ -34,15 +43,15 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--columns": ("age", "age", "age,income"),
     "--bounds": ("0,125", "0,125", "0,125", "from-data", "30,30"),
     "--categories": ("Female,Male", "A,B,C", "A"),
-    "--statistic": ("mean", "mode", "median", "quantile:0.9", "kmeans", "kmedian", "all"),
-    "--mechanism": ("laplace", "laplace", "gaussian", "gumbel", "all", "smooth-student"),
+    "--statistic": STATISTICS,
+    "--mechanism": MECHANISMS,
     "--metric": ("mse", "relative"),
     "--omit": ("none", "poisson:0.5", "outlier-score:0.1,0.3", "rule:0,50", "fixed-size:20"),
     "--truth": ("40", "40.5"),
     "--method": ("auto", "exact", "simulated"),
     "--runs": ("1", "2", "10", "50", "paper"),
     "--cases": ("1", "2"),
-    "--step": ("0.5", "0.25"),
+    "--step": ("0.5", "0.25", "1"),
     "--k": ("1", "2", "3"),
     "--candidates": ("2", "5"),
     "--iterations": ("1", "2", "5"),
@@ -67,7 +76,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--n": ("2", "10", "100", "1000"),
     "--p": ("0.3", "0.5"),
     "--known": ("0", "1", "5"),
-    "--noise": ("laplace:1", "gaussian:2", "geometric:0.5"),
+    "--noise": ("laplace:1", "gaussian:2", "discrete-gaussian:2"),
     "--values": ("0:0.5,1:0.5", "0:0.5,1:0.3,2:0.2"),
     "--sample": ("poisson:0.5", "without-replacement:5", "with-replacement:5"),
     "--query": ("mean", "share:>=40"),
@@ -98,7 +107,7 @@ ODD_TEXTS = (
     "old = age >= nan", "x = bins(age, 0, 1, 1000000000)", "x = bins(age, 1, 0, 0)", "age", "(",
     "1" + "0" * 30, "-5", "0,1e308", "1e308,-1e308", "nan,1", "inf,inf", "local:0", "local:x",
 )  # fmt: skip
-ODD_PLACES = (
+ODD_PATHS = (
     "", ".", "..", "x" * 300, "x" * 300 + ".svg", "a/b/c.svg", "x.svg/y.svg", "/proc/x.svg",
     "x.jpg", "x", ".svg", "\udcff.svg", "$a$ $b$.svg", "a\nb.svg", "-.svg", "~/x.svg", " .svg",
 )  # fmt: skip
@@ -146,9 +155,9 @@ class Files:
     bad: tuple[Path, ...]
 
     @property
-    def no_places(self) -> tuple[Path, ...]:
+    def unwritable(self) -> tuple[Path, ...]:
         """Where nothing can be written, so that no file is lost by trying."""
-        return tuple(each for each in self.bad if each.is_symlink() or each.is_dir())
+        return tuple(path for path in self.bad if path.is_symlink() or path.is_dir())
 
 
 def commands() -> dict[tuple[str, ...], Any]:
@@ -172,7 +181,7 @@ def invocations(files: Files, seed: int, count: int) -> Iterator[Invocation]:
         rooms.setdefault(words[0], []).append(words)
     for number in range(count):
         draw = random.Random(f"{seed} {number}")
-        [room] = draw.choices(sorted(rooms), [1 if each in SLOW else 3 for each in sorted(rooms)])
+        [room] = draw.choices(sorted(rooms), [1 if name in SLOW else 3 for name in sorted(rooms)])
         words = draw.choice(rooms[room])
         arguments = _arguments(draw, words, known[words], files)
         yield Invocation(
@@ -204,7 +213,7 @@ def _arguments(draw: random.Random, words: Sequence[str], command: Any, files: F
             words_given = _given(draw, parameter, files, odd)
             if words_given not in given_before or draw.random() < 0.1:
                 given_before.append(words_given)
-        arguments += [word for each in given_before for word in each]
+        arguments += [word for words_before in given_before for word in words_before]
     if draw.random() < 0.02:
         arguments.insert(draw.randint(0, len(arguments)), draw.choice(ODD_TEXTS))
     if draw.random() < 0.01:
@@ -236,7 +245,7 @@ def _kind(parameter: Any) -> type:
         return kinds.get(parameter.type.name, str)
     kind = parameter.type_descriptor.annotation
     while get_origin(kind) is not None:
-        kind = next(each for each in get_args(kind) if each is not type(None))
+        kind = next(part for part in get_args(kind) if part is not type(None))
     assert isinstance(kind, type)
     return kind
 
@@ -261,11 +270,11 @@ def _path(draw: random.Random, name: str, files: Files, odd: bool) -> str:
     """Return a file to read, or one to write."""
     if name.startswith("--") and name != "--distribution":
         if odd:
-            return draw.choice((*ODD_PLACES, *map(str, files.no_places)))
+            return draw.choice((*ODD_PATHS, *map(str, files.unwritable)))
         return f"out{draw.choice(('.svg', '.png', '.pdf', '.html', ''))}"
     if odd:
         return draw.choice((*ODD_TEXTS, *map(str, files.bad * 2)))
     if name == "source":
-        tables = [str(each) for each in files.good if each.suffix != ".json"]
+        tables = [str(path) for path in files.good if path.suffix != ".json"]
         return draw.choice((*tables, "adult", "adult"))
     return str(draw.choice(files.good))

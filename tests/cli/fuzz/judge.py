@@ -42,34 +42,34 @@ class Ending:
 def complaints(invocation: Invocation, ending: Ending) -> list[str]:
     """Return what is wrong with an ending; nothing if it is an answer or a refusal."""
     said = ending.out + ending.err
-    found = []
+    wrong = []
     if ending.code == KILLED or (ending.interrupted and not invocation.slow):
-        found.append("hang")
+        wrong.append("hang")
     if "Traceback" in said or ending.code == ESCAPED:
-        found.append("traceback")
+        wrong.append("traceback")
     if _WARNING.search(ending.err):
-        found.append("warning")
+        wrong.append("warning")
     allowed = {0, 2, 130} | ({1} if invocation.arguments[:1] == ("verify",) else set())
-    if ending.code not in allowed and "hang" not in found and "traceback" not in found:
-        found.append(f"exit code {ending.code}")
+    if ending.code not in allowed and "hang" not in wrong and "traceback" not in wrong:
+        wrong.append(f"exit code {ending.code}")
     if ending.code in (0, 1):
         if _NOT_A_NUMBER.search(ending.out):
-            found.append("nan")
+            wrong.append("nan")
         if "--json" in invocation.arguments and "--help" not in invocation.arguments:
-            found += [] if _is_json(ending.out) else ["not JSON"]
+            wrong += [] if _is_json(ending.out) else ["not JSON"]
     # Too few words to be a command get the help instead of a sentence.
     if ending.code == 2 and not ending.out.strip().startswith("Usage:"):
         if not _is_one_sentence(ending.err):
-            found.append("not one sentence")
+            wrong.append("not one sentence")
         if ending.out:
-            found.append("half an answer")
+            wrong.append("half an answer")
     if ending.code == 130 and not re.fullmatch(r"Interrupted[^\n]*\n", ending.err):
-        found.append("interrupted without a word")
+        wrong.append("interrupted without a word")
     if any(name.startswith(".unfinished") for name in ending.left_behind):
-        found.append("unfinished file")
+        wrong.append("unfinished file")
     if ending.orphans:
-        found.append("orphans")
-    return found
+        wrong.append("orphans")
+    return wrong
 
 
 def _is_json(text: str) -> bool:
@@ -117,7 +117,7 @@ class Tally:
 def shown(invocation: Invocation) -> str:
     """Return what one would type, long words cut."""
     words = (
-        each if len(each) < 200 else f"{each[:40]}…({len(each)})" for each in invocation.arguments
+        word if len(word) < 200 else f"{word[:40]}…({len(word)})" for word in invocation.arguments
     )
     text = "omit " + " ".join(shlex.quote(word) for word in words)
     setting = "".join(
@@ -188,7 +188,7 @@ class Runner:
         self._server.stdin.write(json.dumps(question) + "\n")
         self._server.stdin.flush()
         answer = self._answer()
-        left = tuple(each.name for each in work.rglob("*"))
+        remains = tuple(path.name for path in work.rglob("*"))
         shutil.rmtree(work)
         return Ending(
             code=answer["code"],
@@ -197,7 +197,7 @@ class Runner:
             seconds=answer["seconds"],
             megabytes=answer["megabytes"],
             interrupted=answer["interrupted"],
-            left_behind=left,
+            left_behind=remains,
             orphans=answer["orphans"],
         )
 

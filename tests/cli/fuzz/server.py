@@ -117,7 +117,7 @@ def _wait(child: int, seconds: float) -> tuple[int | None, int]:
 
 def _processor_seconds(group: int) -> float:
     """Return the processor time that a child and its workers have taken so far."""
-    ticks = sum(int(each) for member in _members(group) for each in member[11:15])
+    ticks = sum(int(field) for member in _members(group) for field in member[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
