@@ -74,6 +74,7 @@ def test_the_statistic_decides_about_a_distance_that_is_left_open() -> None:
         assert left_open.value == expected_error(ages, mechanism, Guarantee(9.0), stated).value
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-50, 150), min_size=1, max_size=60),
     st.floats(0, 0.5),

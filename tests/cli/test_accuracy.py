@@ -141,6 +141,7 @@ def test_best_answers_none_where_that_is_the_truth(
     assert "None: of 3" in omit_command("best adult --statistic mean").out
 
 
+@pytest.mark.slow
 def test_solve_finds_the_epsilon_that_reaches_an_error(omit_command: Omit) -> None:
     content = answer(omit_command("solve adult --error 0.085396359496 --json"))
     assert content["epsilon"] == pytest.approx(0.25, rel=1e-8)

@@ -221,6 +221,7 @@ def test_a_device_without_end_is_a_sentence(omit_command: Omit) -> None:
     assert "at most 20,000,000 bytes" in omit_command("bound subsets /dev/zero --epsilon 1").err
 
 
+@pytest.mark.slow
 def test_thousands_of_subsets_are_answered(omit_command: Omit, tmp_path: Path) -> None:
     rows = [
         {"kept": [each for each in range(12) if number >> each & 1], "probability": 2**-12}

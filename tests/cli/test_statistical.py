@@ -84,6 +84,7 @@ def test_a_plan_shows_both_deltas_and_both_ways_to_count(omit_command: Omit) -> 
     assert "4,037" in shown.out
 
 
+@pytest.mark.slow
 def test_a_plan_by_importance_by_probability_and_by_delta(omit_command: Omit) -> None:
     words = "partition plan --n 100 --queries 3 --epsilon 0.1 --importance 4,1,1 --json"
     assert omit_command(words).result["block_sizes"] == [50, 25, 25]

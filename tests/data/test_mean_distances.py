@@ -104,6 +104,7 @@ def far_columns(draw: st.DrawFn) -> Column:
     return Column.from_counts(values, counts, bounds=(start, upper))
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(
     column=far_columns(),
@@ -133,6 +134,7 @@ def test_a_crowd_and_one_far_record_come_near_the_bound_and_not_above() -> None:
             assert 0.9998 * stated(suppression, epsilon) < loss < stated(suppression, epsilon)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     shares=st.lists(

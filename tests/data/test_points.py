@@ -209,6 +209,7 @@ def test_points_are_told_apart_by_identity_so_that_results_can_be_remembered() -
     assert len({first, second, first}) == 2
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-1, 1), st.integers(-1, 1)), min_size=1))
 def test_equal_records_and_only_they_are_in_the_same_group(rows: list[tuple[int, int]]) -> None:
     # A zero with a minus sign is the same value.

@@ -143,6 +143,7 @@ def test_adults_points_are_its_six_numbers_with_the_papers_ranges() -> None:
     assert "NOT private" in note
 
 
+@pytest.mark.slow
 def test_every_column_of_adults_points_is_the_column_that_read_gives() -> None:
     points = read_points("adult")
     for name, bounds, values in zip(points.columns, points.bounds, points.rows.T, strict=True):

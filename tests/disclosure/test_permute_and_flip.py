@@ -80,6 +80,7 @@ RECORDS = np.array(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("textbook", [True, False])
 def test_donors_are_chosen_with_their_exact_frequencies(textbook: bool) -> None:
     """Six chi-square tests at level 1e-6 each."""

@@ -45,6 +45,7 @@ def random_choice(rng: np.random.Generator, flips: bool) -> Choice:
     return Choice(share, float(rng.choice([0.2, 1.0, 7.0])), flips)
 
 
+@pytest.mark.slow
 @both_ways
 def test_every_point_has_the_probability_of_the_definition(flips: bool) -> None:
     rng = np.random.default_rng(1)
@@ -110,6 +111,7 @@ def test_groups_of_any_number_of_points_have_the_probability_that_mpmath_gives(
             assert found[start] == pytest.approx(float(expected), rel=1e-11)
 
 
+@pytest.mark.slow
 @both_ways
 def test_points_are_drawn_as_often_as_they_should_be(flips: bool) -> None:
     from scipy.stats import chisquare
@@ -143,6 +145,7 @@ def error_sums(lattice: Lattice, errors: FloatArray) -> tuple[FloatArray, FloatA
     return errors[lattice.values], np.array(between)
 
 
+@pytest.mark.slow
 @both_ways
 def test_errors_after_an_omission_are_those_of_all_that_can_be_left(flips: bool) -> None:
     rng = np.random.default_rng(3)
@@ -193,6 +196,7 @@ def test_a_transfer_product_that_takes_too_long_is_refused() -> None:
         sampled_choice(lattice, counts, np.full(40, 0.5), Choice(0.5, 1.0, True), sums, quick=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, 23])
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_choices_outside_their_usual_range_are_as_rare_as_stated(

@@ -27,6 +27,7 @@ def over_all_counts(
     return math.fsum((chances * noise.mean_distance(totals - truth)).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Laplace, Gaussian])
 def test_distances_are_those_over_all_kept_counts_within_the_stated_precision(
     kind: type[LogConcaveNoise],
@@ -63,6 +64,7 @@ def test_counts_of_a_million_records_are_binomial() -> None:
     assert distance.precision <= 1e-8 * expected
 
 
+@pytest.mark.slow
 def test_many_values_without_a_lattice_agree_with_drawn_totals() -> None:
     rng = np.random.default_rng(7)
     values, counts = rng.lognormal(10, 1, 3000), np.full(3000, 4.0)

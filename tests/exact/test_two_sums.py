@@ -143,6 +143,7 @@ def test_given_the_count_the_noise_is_as_smooth_as_that_of_half_the_scale() -> N
             assert size <= float(smooth.characteristic(frequency)) + 1e-7
 
 
+@pytest.mark.slow
 @each_noise
 def test_inversion_and_the_law_of_sums_agree_within_their_precisions(noise: Symmetric) -> None:
     rng, inverted_ones = np.random.default_rng(12), 0
@@ -184,6 +185,7 @@ def _random_column(rng: np.random.Generator) -> Column:
     return Column.from_values(records, bounds=(lower, upper if upper > lower else lower + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "number"), [(1, 25), pytest.param(2, 2000, marks=pytest.mark.campaign)]
 )

@@ -52,6 +52,7 @@ def test_a_mean_distance_is_that_of_the_law_in_fractions(
         assert found[0, place] == pytest.approx(expected, rel=1e-13, abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1024, 2**18])
 @pytest.mark.parametrize("p", [2**-10, 0.0625, 0.5, 0.875])
 def test_a_large_binomial_has_de_moivres_distance_from_its_mean(n: int, p: float) -> None:

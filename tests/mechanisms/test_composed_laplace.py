@@ -79,6 +79,7 @@ def test_sampled_losses_exceed_epsilon_no_more_than_promised() -> None:
     assert error < 0.05 * delta
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.floats(-20, 8), st.floats(-36, -0.01), st.integers(1, 60))
 def test_the_composed_scale_is_never_above_the_pure_one(

@@ -196,6 +196,7 @@ def test_a_rule_leaves_the_points_within_its_bounds() -> None:
     assert error.value == expected_error(alone, LatticeQuantile(), Guarantee(1.0), truth=3.0).value
 
 
+@pytest.mark.slow
 def test_a_column_far_from_zero_errs_as_the_same_one_near_zero() -> None:
     near = Column.from_counts([1, 4], [3, 2], bounds=(0, 9), step=1)
     far = Column.from_counts([1e9 + 1, 1e9 + 4], [3, 2], bounds=(1e9, 1e9 + 9), step=1)
@@ -230,6 +231,7 @@ def integrated(
     return error.low, error.value, error.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counts", "rate", "epsilon"), [([3, 2, 4], 0.5, 1.0), ([1, 14, 1], 0.7, 20.0)]
 )

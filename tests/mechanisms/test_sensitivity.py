@@ -115,6 +115,7 @@ def test_on_any_records_it_is_equation_4(records: list[float], beta: float) -> N
     assert smooth_sensitivity(column, "median", beta) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["beta", "lognormal", "bimodal"])
 @pytest.mark.parametrize("beta", [4.7e-4, 4.7e-3, 0.05, 0.25])
 def test_on_the_papers_populations_it_is_equation_4(name: str, beta: float) -> None:

@@ -50,6 +50,7 @@ def test_a_fixed_donor_with_everything_swapped_comes_nearest_to_the_printed_swap
     assert f"{off[fixed].min():.1%} off" in said
 
 
+@pytest.mark.slow
 def test_figure_two_has_a_verdict_on_fairness_and_says_what_is_left_out(
     results: Reproduction,
 ) -> None:

@@ -187,6 +187,7 @@ def test_a_second_reproduction_only_reads_what_the_first_has_stored(tmp_path: Pa
     assert first.seconds == second.seconds
 
 
+@pytest.mark.slow
 def test_a_long_page_begins_with_its_contents(tmp_path: Path) -> None:
     paper = _paper()
     line = paper.exhibits[0]

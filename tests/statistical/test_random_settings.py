@@ -180,6 +180,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "convolved"),
     # Only sums are computed in two ways.
