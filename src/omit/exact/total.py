@@ -1,13 +1,13 @@
 """The expected distance of a noisy total from the truth, by a series with proven bounds.
 
 Let `W = Σ_v v Bin(n_v, k_v) + Z - t`, with characteristic function φ. The triangle wave of period
-2L that is |w| for `|w| ≤ L` has the Fourier series
+2L that is `|w|` for `|w| ≤ L` has the Fourier series
 
     L/2 - (4L/π²) Σ_(j≥0) cos(ω_j w) / (2j+1)²,    ω_j = (2j+1)π/L,
 
 so that `E|W| ≈ L/2 - (4L/π²) Σ_(j<J) Re φ(ω_j) / (2j+1)²`. *What that misses*, all of it bounded:
 
-- the period: the wave has slopes of ±1, so it is below |w| by at most `2(|w| - L)₊`, and
+- the period: the wave has slopes of ±1, so it is below `|w|` by at most `2(|w| - L)₊`, and
   `E(X - L)₊ ≤ E e^(τ(X-L)) / (eτ)` for every τ > 0;
 - the end of the series: at most `(4L/π²) c(ω_J) Σ_(j≥J) 1/(2j+1)² ≤ (L/π²) c(ω_J)/J`, `c` the
   characteristic function of the noise, which falls;
