@@ -16,6 +16,7 @@ from omit import (
     Column,
     Guarantee,
     NoisyMean,
+    PoissonSampling,
     expected_error,
     read,
 )
@@ -176,6 +177,44 @@ def test_the_least_scales_bound_the_noise_of_all_answers_of_an_interval(
         x = np.linspace(low, high, 33)
         sizes = quotient.characteristic_at(np.array([frequency]), x)
         assert float(sizes.max()) <= bound * (1 + 1e-9)
+
+
+@each_noise
+def test_where_noise_decides_nothing_the_series_is_the_integral(noise: Symmetric) -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(6):
+        n, scale = float(rng.integers(300, 3000)), float(10 ** rng.uniform(-2, 0))
+        s, truth = n * float(rng.uniform(0.3, 0.7)), float(rng.uniform(0.05, 0.95))
+        got = float(TwoSums(noise_named(noise)(scale), (0.0, 1.0)).distances(s, n, truth))
+        expected = two_sums_distance(s, n, noise, scale, truth, 1.0)
+        assert got == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.4, 0.8])
+def test_zeros_and_ones_are_inverted_within_the_bound_on_their_echoes(scale: float) -> None:
+    values, counts, keep = np.array([0.0, 1.0]), np.array([3000, 2000]), np.full(2, 0.5)
+    quotient = TwoSums(Laplace(scale), (0.0, 1.0))
+    setting = MeanSetting.of(values, counts, keep, quotient, 0.4)
+    inverted = inverted_mean(setting, 1e-4)
+    value, precision, _ = _by_law(setting, 1_000_000, 1e-8)
+    assert precision < abs(inverted.expected - value) <= inverted.precision
+    assert inverted.precision < 1e-4 * value
+
+
+def test_a_hundred_thousand_zeros_and_ones_are_exact_at_every_epsilon() -> None:
+    column = Column.from_counts([0, 1], [95_000, 5_000], bounds=(0, 1))
+    errors = [
+        expected_error(
+            column, NoisyMean(variant="two-sums"), Guarantee(epsilon), PoissonSampling(0.1),
+            details=False,
+        )
+        for epsilon in (0.1, 1.0, 50.0)
+    ]  # fmt: skip
+    assert {error.method for error in errors} == {"exact"}
+    assert all(error.high - error.low < 2e-6 * error.value for error in errors)
+    # Hardly any noise leaves the error of two binomials; a normal law has it to first order.
+    deviation = np.sqrt(0.9 * 0.05 * 0.95 / 0.1 / 100_000)
+    assert errors[-1].value == pytest.approx(100 * np.sqrt(2 / np.pi) * deviation / 0.05, rel=2e-3)
 
 
 def _random_column(rng: np.random.Generator) -> Column:

@@ -17,7 +17,9 @@ truth plus `∫ P(T < x) dx` below it, between the bounds of the answers. With `
   it misses `P(|W| ≥ 2π/Δ)` at most. `W_x` is linear in x: two x bound it for all between.
 - the end of the series: `|φ| ≤ φ₁φ₂ exp(Re e^(-iωx) Σ w_v e^(iωv) - Σ w_v)`, with
   `w_v = n_v k_v (1 - k_v)`, whose largest value and average over x are known; summed frequency
-  by frequency up to where the noise alone bounds the rest.
+  by frequency up to where the noise alone bounds the rest. Where values lie on a lattice and two
+  sums have noise, only the first frequencies are added up, up to half of the period after which
+  those of the data come back; their echoes are bounded.
 - the rule for the integral over x: every term is an average of `e^(-iωxy)`, for which 16
   Gauss-Legendre nodes on a panel of half-width a err by at most
   `a (ωay)^32 2^33 16!^4 / (33 · 32!^3)`.
@@ -49,6 +51,7 @@ from omit.exact.characteristic import log_characteristic_by_series as by_series
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.quotient import Quotient
 from omit.laws.counts import bernstein_reach
+from omit.laws.distribution import lattice_step
 from omit.laws.inversion import narrow
 from omit.laws.noise import LogConcaveNoise
 
@@ -71,6 +74,9 @@ _MOST_COSINES = 40_000_000
 _FIRST = 300
 _WITNESSES = 1000
 _AT_A_TIME = 1_000_000
+# How many frequencies half a period may have, and how many of its echoes are looked at one by one.
+_LONGEST_PERIOD = 100_000
+_MOST_ECHOES = 5000
 _ROUNDING = 1e-13
 
 
@@ -376,16 +382,24 @@ class _Inversion:
     @cached_property
     def series(self) -> _Series:
         """The frequencies that are needed, and what they miss."""
-        setting = self.setting
         spacing, missed = self._spacing
         # Per unit of x; the integral runs over the near part only.
         allowed = 0.1 * self.tolerance * self.scale / (self.near[1] - self.near[0])
-        end, beyond = self._end_by_noise(spacing, allowed)
+        period = self._period
+        end, beyond = self._end_by_noise(spacing, allowed, period)
+        if period is not None and beyond <= 0.5 * allowed:
+            period = None  # noise leaves no echoes
+        if period is not None:
+            # Spaced evenly over the period, so that all echoes have the same frequencies.
+            spacing = period / (2 * math.ceil(period / (2 * spacing)))
+            end, beyond = 0.5 * period, 0.0
         frequencies = as_array(spacing * (np.arange(math.ceil(end / spacing)) + 0.5))
         noise = self.quotient.steady_characteristic(frequencies)
         weights = spacing / np.pi * noise / frequencies
         bound = weights * self.quotient.largest_characteristic(frequencies, *self.near)
         bound = bound * self._data_size(frequencies)
+        if period is not None:
+            beyond = self._echoes(frequencies, period)
         if beyond > max(allowed, self.tolerance):
             raise NoExactMean("the values are so few or so coarse that the integral is not sure")
         # The faintest frequencies are left out, also between others: on a lattice the
@@ -395,14 +409,68 @@ class _Inversion:
         number = int(np.searchsorted(left_out, allowed))
         needed = np.sort(faintest[min(number, len(faintest) - 1) :])
         faint = float(left_out[number - 1]) if number else 0.0
-        last = float(frequencies[needed[-1]])
+        self._require_few(float(frequencies[needed[-1]]), len(needed))
+        return _Series(frequencies[needed], weights[needed], missed + faint + beyond)
+
+    def _require_few(self, last: float, number: int) -> None:
+        """Refuse more terms than there is time for."""
         nodes = (self.near[1] - self.near[0]) * last * self._largest_count[0] + 32
         by_value = 1.0
         if last * self._widest > LARGEST_SERIES_ANGLE:
-            by_value = min(self._power_sums, len(setting.values) / 2)
-        if nodes * len(needed) * by_value > self.most_terms:
+            by_value = min(self._power_sums, len(self.setting.values) / 2)
+        if nodes * number * by_value > self.most_terms:
             raise NoExactMean("the integral would take too long")
-        return _Series(frequencies[needed], weights[needed], missed + faint + beyond)
+
+    @cached_property
+    def _period(self) -> float | None:
+        """After which frequency those of the data come back, if their echoes are to be bounded."""
+        if not self.quotient.bounds_echoes:
+            return None
+        values = self.setting.random_values
+        step = lattice_step(values) if len(values) else None
+        if step is None or math.pi / step > _LONGEST_PERIOD * self._spacing[0]:
+            return None
+        return 2 * math.pi / step
+
+    def _echoes(self, frequencies: FloatArray, period: float) -> float:
+        """Return what the frequencies beyond the first half period add, averaged over near x.
+
+        On a lattice the size of `Σ w e^(iωv)` has the period p, and its angle, less that of
+        `e^(iNpv)`, too. So around every multiple Np there are the same frequencies `Np ± δ` that
+        are not faint. They matter for x with `N (x - v) / step` near a whole number only.
+        """
+        setting, (left, right) = self.setting, self.near
+        random = setting.spread > 0
+        values, weights = setting.values[random], setting.spread[random]
+        real, imaginary = _cosines(frequencies, values - setting.center, weights)
+        size, total = np.hypot(real, imaginary), float(weights.sum())
+        fade = np.exp(size - total * (1 - 1e-12))
+        loud = fade > _CERTAIN / len(fade)
+        if not loud.any():
+            return 0.0
+        farthest, faded = float(frequencies[loud].max()), float(fade[~loud].sum())
+        lowest, mass = float(size[loud].min()), float(fade[loud].sum())
+        angle = float(np.abs(np.arctan2(imaginary, real))[loud].max())
+        angle += farthest * max(abs(x - setting.center) for x in self.near)
+        if not farthest < 0.5 * period:
+            return math.inf
+        spacing = 2 * float(frequencies[0])
+        number = np.arange(1.0, _MOST_ECHOES + 1)
+        first = number * period * (left - values[0]) - angle
+        last = number * period * (right - values[0]) + angle
+        turn = np.mod(first, 2 * np.pi)
+        meets = turn + (last - first) >= 2 * np.pi
+        nearest = np.where(meets, 1.0, np.maximum(np.cos(first), np.cos(last)))
+        length = (number * period - farthest) * (right - left)
+        turns = (np.floor((last - first) / (2 * np.pi)) + 2) / length
+        average = np.minimum(1.0, turns * np.pi * math.sqrt(math.pi / (2 * max(lowest, 1e-300))))
+        average *= np.exp(lowest * (nearest - 1))
+        start = number * period - farthest
+        noise = self.quotient.largest_characteristic(start, *self.near) / (np.pi * start)
+        echoes = float((noise * (average * mass + faded)).sum())
+        b, d = self.quotient.least_scales(*self.near)
+        rest = replace(self.total, scale=b).frequencies_beyond(float(start[-1]), d)
+        return 2 * spacing * (echoes + (mass + faded) * rest / period)
 
     @cached_property
     def _spacing(self) -> tuple[float, float]:
@@ -426,12 +494,19 @@ class _Inversion:
                 missed += math.exp(min(float(logs.min()), 0.0))
         return 2 * math.pi / reach, missed
 
-    def _end_by_noise(self, spacing: float, allowed: float) -> tuple[float, float]:
-        """Return a frequency beyond which the noise alone leaves little, and how much."""
+    def _end_by_noise(
+        self, spacing: float, allowed: float, period: float | None
+    ) -> tuple[float, float]:
+        """Return a frequency beyond which the noise alone leaves little, and how much.
+
+        With a period, it need not be beyond the first half.
+        """
         b, d = self.quotient.least_scales(*self.near)
         first = replace(self.total, scale=b)
         longest = _MOST_COSINES / min(len(self.setting.values), _WITNESSES) * spacing
         end = max(8 / math.hypot(b, d), 2 * spacing)
+        if period is not None:
+            longest = max(0.5 * period, end)
         if end > longest:
             raise NoExactMean("the noise is too narrow for the integral")
         while True:

@@ -26,10 +26,11 @@ from omit.laws.inversion import root_of
 
 # The least relative precision that still counts as exact.
 _COARSEST = 1e-6
-# How many outcomes are listed at once, and at most, by formulas or by rules, which take longer.
+# How many outcomes are listed at once, and at most: by formulas, by rules, which take longer, or
+# mostly by a short series.
 _FEW = 3_000
-_MOST = {"formulas": 1_000_000, "rules": 150_000}
-_MOST_QUICKLY = {"formulas": 20_000, "rules": 3_000}
+_MOST = {"formulas": 1_000_000, "rules": 150_000, "series": 4_000_000}
+_MOST_QUICKLY = {"formulas": 20_000, "rules": 3_000, "series": 20_000}
 # How many terms an inversion may then have at most, for the same reason.
 _MOST_TERMS_QUICKLY = 2_000_000
 # To how many outcomes a law is merged before quantiles are read off it.
@@ -130,11 +131,20 @@ def _expected(
         if 10 * tolerance > _COARSEST / 10:
             break
         tolerance *= 10
-    most = (_MOST_QUICKLY if quick else _MOST)["rules" if setting.quotient.by_rules else "formulas"]
+    most = (_MOST_QUICKLY if quick else _MOST)[_way(setting)]
     try:
         return _by_law(setting, most, _COARSEST)
     except TooManyOutcomes as too_many:
         raise NoExactMean(f"{reason}, and {too_many}") from too_many
+
+
+def _way(setting: MeanSetting) -> str:
+    """Return how noise is integrated out for most of the sums that can be left."""
+    if not setting.quotient.by_rules:
+        return "formulas"
+    # Rules are needed for sums near the truth only.
+    near = setting.quotient.certain_beyond / (_FAR * math.sqrt(setting.data_variance) or 1.0)
+    return "series" if near < _MOST["rules"] / _MOST["series"] else "rules"
 
 
 def _outlier(setting: MeanSetting) -> int | None:

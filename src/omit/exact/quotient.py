@@ -68,6 +68,20 @@ class Quotient(ABC):
         """
 
     @property
+    def bounds_echoes(self) -> bool:
+        """Whether an inversion has only the first frequencies of values on a lattice.
+
+        The others are bounded then. Otherwise all that are not faint are added up, and where these
+        are too many, formulas go through the sums that can be left.
+        """
+        return False
+
+    @property
+    def certain_beyond(self) -> float:
+        """The size of `S - t C` from which on there are formulas all the same."""
+        return math.inf
+
+    @property
     @abstractmethod
     def count_scale(self) -> float | None:
         """The scale of the noise of the count; None where the count is public."""

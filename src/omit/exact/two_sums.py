@@ -34,6 +34,15 @@ with Gaussian noise, and no wider than the distance of their start from `Y = 0`.
 half-widths and at most e^4.6 · 2.2² times its largest value on the panel there, and the rule errs
 by less than 1e-14 of that. Beyond 50 b, or 13 b, there is less than 1e-18 of the noise.
 
+*Where noise decides nothing,* because S is 60 scales away from 0, R C and t C (12 if it is
+Gaussian), the distance is `|E T - t|`. If `C ≥ 200 b/R` too, with `μ_k = E v^k` and R = 1,
+
+    E T - t = ((S - t C) Σ_k μ_2k (b/C)^2k - (b²/C) (½ - t) Σ_k μ_(2k+2) (b/C)^2k) / C,
+
+from `1 / (C + b v)` as a series and `E u v^k = μ_(k+1) / 2`, since u and v - u are alike. Six terms
+are enough: the remainder is at most twice the next, `2 · 12! · 7 · 200^(-12)`, and e^(-60) what was
+left out. `μ_2k` is `(2k)! (k + 1)`, or `(2k - 1)!! 2^k` if noise is Gaussian.
+
 *Given the count,* Laplace noise `Z₁ - v/2` has, with `w = |v| / b`, the characteristic function
 
     (cos θ + sin θ / κ) / ((1 + w) (1 + κ²)),    κ = ν b / 2,  θ = κ w,
@@ -59,6 +68,9 @@ _NODES, _WEIGHTS = gauss_legendre(16)
 # Beyond this many scales there is no noise of the count to speak of.
 _REACH, _GAUSSIAN_REACH = 50.0, 13.0
 _WIDEST_PANEL, _WIDEST_GAUSSIAN_PANEL = 8.0, 3.0
+# By how many scales a sum must be away from a value for noise never to reach it, and how many of
+# them a count must have for a series.
+_CERTAIN, _GAUSSIAN_CERTAIN, _MANY = 60.0, 12.0, 200.0
 # Noise so narrow, in parts of the other, changes a tail by the square of its share.
 _NARROWEST = 1e-9
 # By how much, in logarithms, the sum of two noises is beyond a width more often than one of them.
@@ -133,6 +145,16 @@ class TwoSums(Quotient):
     def by_rules(self) -> bool:
         """Always."""
         return True
+
+    @property
+    def bounds_echoes(self) -> bool:
+        """Always: few sums have formulas."""
+        return True
+
+    @property
+    def certain_beyond(self) -> float:
+        """From which distance of the sum from the truth on a series does."""
+        return (_GAUSSIAN_CERTAIN if self.is_gaussian else _CERTAIN) * self.total.scale
 
     @property
     def count_scale(self) -> float:
@@ -220,10 +242,29 @@ def _distances(
     reach = _GAUSSIAN_REACH if gaussian else _REACH
     for i in range(len(sums)):
         s, n = sums[i], sizes[i]
+        margin = min(abs(s - truth * n), s, n - s) / b
+        if margin >= (_GAUSSIAN_CERTAIN if gaussian else _CERTAIN) and n >= _MANY * b:
+            result[i] = abs(_bias(s, n, truth, b, gaussian)) / b
+            continue
         free = min(max((1.0 - n) / b, -reach), reach)
         result[i] = _integral(s, n, truth, b, gaussian, -reach, free, True, nodes, weights)
         result[i] += _integral(s, n, truth, b, gaussian, free, reach, False, nodes, weights)
     return b * result
+
+
+@compiled
+def _bias(s: float, n: float, truth: float, b: float, gaussian: bool) -> float:
+    """Return `E T - truth` where noise can neither clip, clamp nor reach the truth."""
+    straight = bent = 0.0
+    moment = power = 1.0  # E v^(2k), (b/n)^(2k)
+    for k in range(6):
+        following = moment * (2.0 * k + 1.0)
+        following *= 2.0 if gaussian else (2.0 * k + 2.0) * (k + 2.0) / (k + 1.0)
+        straight += power * moment
+        bent += power * following
+        power *= (b / n) ** 2
+        moment = following
+    return ((s - truth * n) * straight - b * b / n * (0.5 - truth) * bent) / n
 
 
 @compiled
