@@ -169,6 +169,30 @@ def test_errors_after_an_omission_are_those_of_all_that_can_be_left(flips: bool)
 
 
 @both_ways
+@pytest.mark.parametrize("scale", [0.0, 0.05, 0.2])
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_walks_that_enter_and_leave_the_window_are_all_counted(
+    flips: bool, scale: float, share: float
+) -> None:
+    # At these scales the window is narrower than the number of records.
+    lattice, counts = Lattice(np.array([1, 2, 6]), 8), np.array([17, 9, 21])
+    choice, keep, truth = Choice(share, scale, flips), np.array([0.5, 0.8, 0.6]), 2.3
+    left, chances, subsets = map(
+        np.array, zip(*ways_to_keep(counts.tolist(), keep.tolist()), strict=True)
+    )
+    distances = chosen_moments(lattice, left, choice, truth).distance
+    starts, ends = np.append(0, lattice.values + 1), np.append(lattice.values - 1, lattice.last)
+    sums = np.abs(lattice.values - truth), sums_between(starts, ends, truth)[1]
+    found, rare = sampled_choice(lattice, counts, keep, choice, sums)
+    assert found == pytest.approx(chances @ distances, rel=1e-11)
+    assert rare < 1e-16
+    of_size = left.sum(axis=1) == 24
+    expected = np.average(distances[of_size], weights=subsets[of_size])
+    found, _ = sampled_choice(lattice, counts, np.full(3, 24 / 47), choice, sums, size=24)
+    assert found == pytest.approx(expected, rel=1e-11)
+
+
+@both_ways
 def test_a_transfer_product_on_many_points_is_that_of_all_that_can_be_left(flips: bool) -> None:
     # More points than nodes on [0, 1] would do for: the integral is cut into pieces.
     lattice, counts = Lattice(np.array([100, 40_000, 70_000]), 100_000), np.array([2, 2, 1])

@@ -174,8 +174,8 @@ class PreparedLattice(PreparedMoments):
         value, rare = sampled_choice(
             self._lattice, counts, inclusion, self._choice, sums, size=size, quick=quick
         )
-        error = self._rounded(value)
-        return replace(error, high=error.high + rare * self.largest_error)
+        error, unseen = self._rounded(value), rare * self.largest_error
+        return replace(error, low=max(error.low - unseen, 0.0), high=error.high + unseen)
 
     def _interval_beyond(
         self, known: float, drawn: FloatArray, design: Design
