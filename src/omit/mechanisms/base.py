@@ -141,6 +141,20 @@ class Mechanism(ABC):
             )
 
 
+class NumberMechanism(Mechanism):
+    """A statistic that is a number, whose error is relative to the truth or squared."""
+
+    @property
+    def metric_name(self) -> str:
+        """Relative error, or mean squared error."""
+        return METRICS[self.metric][0]
+
+    @property
+    def unit(self) -> str:
+        """Per cent, or squared units."""
+        return METRICS[self.metric][1]
+
+
 class Prepared(ABC):
     """A mechanism with its data, its noise and its truth, ready for any number of draws."""
 

@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class NoisyTotal(base.Mechanism):
+class NoisyTotal(base.NumberMechanism):
     """A total of the records plus noise.
 
     Parameters
@@ -48,16 +48,6 @@ class NoisyTotal(base.Mechanism):
 
     def __str__(self) -> str:
         return f"noisy {self.statistic}, {self.noise.capitalize()} noise"
-
-    @property
-    def metric_name(self) -> str:
-        """Relative error, or mean squared error."""
-        return base.METRICS[self.metric][0]
-
-    @property
-    def unit(self) -> str:
-        """Per cent, or squared units."""
-        return base.METRICS[self.metric][1]
 
     def noise_for(self, promise: base.Promise, sensitivity: float) -> LogConcaveNoise:
         """Return the noise that gives the promise to a total that a record changes by this much."""

@@ -20,10 +20,9 @@ from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
 from omit.laws.design import Design, FixedSize
 from omit.laws.noise import LogConcaveNoise, noise_named
 from omit.mechanisms.base import (
-    METRICS,
     Bounds,
     Counts,
-    Mechanism,
+    NumberMechanism,
     Prepared,
     Promise,
     given_or_own,
@@ -49,7 +48,7 @@ _MOST_VALUES = 200_000
 
 
 @dataclass(frozen=True)
-class NoisyMean(Mechanism):
+class NoisyMean(NumberMechanism):
     """A noisy sum divided by a noisy or public count, or the quotient of two noisy sums.
 
     Under replace the number of records is public, and all goes to the noise of the sum of what the
@@ -108,16 +107,6 @@ class NoisyMean(Mechanism):
 
     def __str__(self) -> str:
         return f"noisy mean, {self.noise.capitalize()} noise{_VARIANTS[self.variant]}"
-
-    @property
-    def metric_name(self) -> str:
-        """Relative error, or mean squared error."""
-        return METRICS[self.metric][0]
-
-    @property
-    def unit(self) -> str:
-        """Per cent, or squared units."""
-        return METRICS[self.metric][1]
 
     @property
     def published_runs(self) -> int:

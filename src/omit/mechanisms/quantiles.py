@@ -29,10 +29,9 @@ from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded, Relation
 from omit.laws.design import Design, FixedSize
 from omit.laws.noise import Laplace, StudentT
 from omit.mechanisms.base import (
-    METRICS,
     Bounds,
     Counts,
-    Mechanism,
+    NumberMechanism,
     Promise,
     given_or_own,
     require_bounds,
@@ -61,7 +60,7 @@ _LAPLACE = Laplace()
 _LARGEST_POPULATION = 20_000_000
 
 
-class QuantileMechanism(Mechanism):
+class QuantileMechanism(NumberMechanism):
     """A protected quantile; most know their noise under replace, for a public number of records.
 
     Parameters
@@ -87,16 +86,6 @@ class QuantileMechanism(Mechanism):
     def name(self) -> str:
         """The median, or which quantile."""
         return "median" if self.quantile == MEDIAN else f"{self.quantile:g}-quantile"
-
-    @property
-    def metric_name(self) -> str:
-        """Mean squared error, or relative error."""
-        return METRICS[self.metric][0]
-
-    @property
-    def unit(self) -> str:
-        """Squared units, or per cent."""
-        return METRICS[self.metric][1]
 
     @property
     def searches_sizes(self) -> bool:

@@ -35,7 +35,7 @@ _LARGEST_VARIANCE = 0.25
 
 
 @dataclass(frozen=True)
-class NoisyVariance(base.Mechanism):
+class NoisyVariance(base.NumberMechanism):
     """The variance of the values (their mean squared distance from their mean), with noise.
 
     Answers are clipped to what a variance within the bounds can be.
@@ -72,16 +72,6 @@ class NoisyVariance(base.Mechanism):
 
     def __str__(self) -> str:
         return f"noisy variance, {self.noise.capitalize()} noise"
-
-    @property
-    def metric_name(self) -> str:
-        """Relative error, or mean squared error."""
-        return base.METRICS[self.metric][0]
-
-    @property
-    def unit(self) -> str:
-        """Per cent, or squared units."""
-        return base.METRICS[self.metric][1]
 
     def noises(self, guarantee: Guarantee) -> tuple[LogConcaveNoise, ...]:
         """Return the noise of each sum: of three under add-remove, of two under replace."""

@@ -24,7 +24,7 @@ _PRECISION = 1e-11
 
 
 @dataclass(frozen=True)
-class WeightedMean(base.Mechanism):
+class WeightedMean(base.NumberMechanism):
     """The quotient of two noisy weighted sums, under add-remove.
 
     With `w` in [0, W] and `v` within the bounds, whose width is R, the sums are those of
@@ -50,8 +50,6 @@ class WeightedMean(base.Mechanism):
 
     statistic: ClassVar[str] = "weighted mean"
     metric: ClassVar[str] = "relative"
-    metric_name: ClassVar[str] = base.METRICS["relative"][0]
-    unit: ClassVar[str] = base.METRICS["relative"][1]
     data_type: ClassVar[type[Data]] = WeightedColumn
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE,)
     within_bounds: ClassVar[bool] = True
