@@ -124,12 +124,16 @@ ADD_REMOVE = Relation(
     meaning="one has exactly one record more than the other",
     dp_accounting_name="ADD_OR_REMOVE_ONE",
 )
+"""One database has exactly one record more than the other: the number of records is protected."""
+
 REPLACE = Relation(
     "replace",
     meaning="one record is exchanged for another and the number of records is public",
     steps_from={"add-remove": 2},
     dp_accounting_name="REPLACE_ONE",
 )
+"""One record is exchanged for another: the number of records is public."""
+
 RELATIONS: Mapping[str, Relation] = MappingProxyType({str(r): r for r in (ADD_REMOVE, REPLACE)})
 
 

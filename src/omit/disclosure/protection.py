@@ -26,6 +26,7 @@ CHANGE_QUASI_IDENTIFIERS = Relation(
     meaning="one record has other quasi-identifiers, and all else is equal and public",
     steps_from={"replace": 1, "add-remove": 2},
 )
+"""One record has other quasi-identifiers; all else is equal and public."""
 
 
 @dataclass(frozen=True)
