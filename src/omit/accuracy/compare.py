@@ -1,4 +1,7 @@
-"""The same statistic at the same guarantee, with and without leaving records out."""
+"""Comparing no omission with others: which errors are computed, and how they are judged.
+
+What is said about them, the verdict included, is in `comparison`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No omission against each omission at one guarantee: the rows, the verdict and the notes."""
+"""What `compare` returns: rows, and the words of the verdict and the notes that go with them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a command says: its result, its progress, its complaints.
 
-A result goes to the output, for people or as the envelope that all commands share for programs;
+A result goes to the output, for people or, for programs, as the envelope of `report.result`;
 progress and complaints go to the error stream, so that answers can be redirected. All of it is
 written whatever the stream can show, however narrow the screen, whatever was typed.
 """

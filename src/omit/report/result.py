@@ -2,7 +2,8 @@
 
 A result states its `verdict`, its `notes`, its `tables` and its `figures`; everything else is
 inherited. Tables hold numbers, never texts made of numbers. A field says how its numbers are shown,
-and one renderer for every form (text, terminal, HTML, LaTeX, data frame, JSON) does the rest.
+and one renderer for every form (text, terminal, HTML, LaTeX, data frame, JSON) does the rest. What
+programs get of a command is its `envelope`.
 
 Pages of HTML need no other file. They are Jinja2 templates in the folder `templates`, with the
 style in a file of its own.
