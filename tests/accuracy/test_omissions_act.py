@@ -192,7 +192,7 @@ def test_a_sample_of_fixed_size_does_not_keep_records_independently() -> None:
     replaced = omit.Guarantee(1.0, neighbours="replace")
     with pytest.raises(omit.InvalidInput, match="not kept independently"):
         omit.expected_error(
-            ages, omit.NoisyMean(), replaced, omit.FixedSizeSampling(3, 10), method="exact"
+            ages, omit.NoisyMode(), replaced, omit.FixedSizeSampling(3, 10), method="exact"
         )
 
 

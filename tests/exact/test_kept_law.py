@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from omit._numeric import as_array
 from omit.exact import kept_law as module
-from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
+from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law, sample_law
 from omit.laws.distribution import lattice_step
 from omit.laws.noise import Laplace, noise_named
 
@@ -129,3 +131,20 @@ def test_a_merged_law_tells_probabilities_of_answers_under_narrow_noise_too() ->
             all_of_it = law.probabilities @ quotient.above(law.sums, law.sizes, x)
             merged = few.probabilities @ quotient.above(few.sums, few.sizes, x)
             assert merged == pytest.approx(all_of_it, abs=1e-3)
+
+
+def test_the_law_of_a_sample_of_fixed_size_is_that_of_all_subsets() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        number = int(rng.integers(2, 5))
+        values = np.sort(rng.choice(np.arange(-20, 40), number, replace=False))
+        values = values * rng.choice([1.0, 0.1, 5.0])
+        counts = rng.integers(1, 5, number)
+        records = np.repeat(values, counts)
+        size = int(rng.integers(1, len(records)))
+        law = sample_law(values, counts, size, NARROW, 10**6)
+        subsets = np.array(list(itertools.combinations(range(len(records)), size)))
+        expected = np.exp(1j * np.outer([0.3, 1.1, 2.9], records[subsets].sum(axis=1))).mean(axis=1)
+        found = np.exp(1j * np.outer([0.3, 1.1, 2.9], law.sums)) @ law.probabilities
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert set(law.sizes) == {size}

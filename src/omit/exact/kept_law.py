@@ -164,6 +164,69 @@ def kept_law(
     return fixed.combined_with(transformed).without_the_rarest()
 
 
+def sample_law(
+    values: FloatArray, counts: NDArray[np.int64], size: int, noise: Noise, most_outcomes: int
+) -> KeptLaw:
+    """Return the law of the sum of a sample of fixed size, every subset alike.
+
+    It is that of records kept independently, with the probability `size / N`, given that this many
+    are left: one row of a table of sums and numbers, divided by its total.
+
+    Raises
+    ------
+    TooManyOutcomes
+        If the values lie on no lattice, or too many sums are possible.
+
+    Examples
+    --------
+    >>> from omit.laws.noise import Laplace
+    >>> law = sample_law(np.array([0.0, 1.0]), np.array([2, 2]), 2, Laplace(1.0), 100)
+    >>> law.sums, law.probabilities
+    (array([0., 1., 2.]), array([0.16666667, 0.66666667, 0.16666667]))
+    """
+    step = lattice_step(values)
+    if step is None:
+        raise TooManyOutcomes("the values lie on no lattice")
+    keep = np.full(len(values), size / int(counts.sum()))
+    weights = counts * keep * (1 - keep)
+    offsets = np.abs(values - np.average(values, weights=weights))
+    reach = bernstein_reach(float((weights * offsets**2).sum()), _RARITY, float(offsets.max()))
+    if not 2 * reach / step <= _LONGEST_WINDOW:
+        raise TooManyOutcomes("the sums that can be left are too many to be listed")
+    grid = _grid(values, counts, keep, step, noise)
+    if grid.sums > most_outcomes:
+        raise TooManyOutcomes("the sums that can be left are too many to be listed")
+    angles = 2 * np.pi * np.arange(grid.sums // 2 + 1) / (grid.stride * grid.sums)
+    row = _row_of_size(angles, grid.sizes, size, grid.positions, counts.astype(np.float64), keep)
+    # As seen from the middle of the window.
+    mean = float((counts * keep * grid.positions).sum())
+    chances = np.fft.irfft((row * np.exp(1j * angles * (mean - grid.first_sum))).conj(), grid.sums)
+    total = float(chances.sum())
+    if not total > 0:
+        raise TooManyOutcomes("a sample of this size is too rare among all")
+    sums = grid.step * (grid.first_sum + grid.stride * np.arange(grid.sums, dtype=np.float64))
+    sums = as_array(sums + grid.origin * size)
+    first, last = _least_sum(values, counts, size), -_least_sum(-values[::-1], counts[::-1], size)
+    likely = chances > _FAINT * total / len(chances)
+    if grid.stride == 1:
+        likely &= (sums > first - 0.5 * step) & (sums < last + 0.5 * step)
+    missed = (8 * grid.stride * math.exp(-_RARITY) + 2 * _FAINT) / total + _FAINT
+    return KeptLaw(
+        as_array(sums[likely]),
+        np.full(int(likely.sum()), float(size)),
+        as_array(chances[likely] / total),
+        missed,
+        grid.rough,
+        64 * float(np.finfo(np.float64).eps * chances.max()) / total,
+    )
+
+
+def _least_sum(values: FloatArray, counts: NDArray[np.int64], size: int) -> float:
+    """Return the sum of this many records with the smallest values, which are in order."""
+    taken = np.diff(np.minimum(np.cumsum(counts), size), prepend=0)
+    return float(taken @ values)
+
+
 @dataclass(frozen=True)
 class _Window:
     """A binomial, but for what is rarer than rare."""
@@ -369,3 +432,44 @@ def _joint_characteristic(
             size[i, j] = log_size
             phase[i, j] = turn
     return size, phase
+
+
+@compiled
+def _row_of_size(
+    sum_angles: FloatArray,
+    sizes: int,
+    size: int,
+    positions: FloatArray,
+    counts: FloatArray,
+    keep: FloatArray,
+) -> NDArray[np.complex128]:
+    """Return the characteristic function of the sum where this many are left, less its mean phase.
+
+    Unconditionally: at an angle of 0 it is the probability of that size. By a transform over a
+    window of this many sizes around their mean, which this one is.
+    """
+    row = np.zeros(len(sum_angles), dtype=np.complex128)
+    weights = counts * keep * (1.0 - keep)
+    for i in range(len(sum_angles)):
+        # What the other angle can make of it: `|1 - k + k e^(ia)| ≤ e^(-k (1-k) (1-cos a))`.
+        real, imaginary = 0.0, 0.0
+        for v in range(len(positions)):
+            real += weights[v] * math.cos(sum_angles[i] * positions[v])
+            imaginary += weights[v] * math.sin(sum_angles[i] * positions[v])
+        if math.hypot(real, imaginary) - weights.sum() < -85.0:
+            continue
+        for j in range(sizes):
+            other = 2.0 * math.pi * (j - (sizes if 2 * j > sizes else 0)) / sizes
+            log_size, turn = 0.0, 0.0
+            for v in range(len(positions)):
+                angle = sum_angles[i] * positions[v] + other
+                k = keep[v]
+                half = math.sin(0.5 * angle)
+                log_size += counts[v] * 0.5 * math.log1p(-4.0 * k * (1.0 - k) * half * half)
+                if log_size < -85.0:
+                    break
+                remaining = 1.0 - 2.0 * k * half * half
+                turn += counts[v] * (math.atan2(k * math.sin(angle), remaining) - k * angle)
+            if log_size >= -85.0:
+                row[i] += math.exp(log_size) / sizes * (math.cos(turn) + 1j * math.sin(turn))
+    return row

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
 from omit.exact.inverted_mean import MOST_TERMS, inverted_mean
-from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law
+from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law, sample_law
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.quotient import Quotient
 from omit.laws.inversion import root_of
@@ -42,6 +42,9 @@ _FAR = 8.0
 _FEW_OUTLIERS = 3
 # How many values are taken apart so, at most: if hardly any record is kept, all are outliers.
 _MOST_OUTLIERS = 2
+
+
+Above = Callable[[float], float]
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,56 @@ def mean_error(
         If there is no exact error within reach.
     """
     setting = MeanSetting.of(values, counts, keep, quotient, truth)
-    expected, precision, above = _expected(setting, max(tolerance, 1e-12), quick)
+    return _with_details(setting, *_expected(setting, max(tolerance, 1e-12), quick), quantiles)
+
+
+def sampled_mean_error(
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    size: int,
+    quotient: Quotient,
+    truth: float,
+    quantiles: bool = True,
+    quick: bool = False,
+) -> MeanError:
+    """Return the exact expected error of the mean of a sample of fixed size, which is public.
+
+    Parameters
+    ----------
+    values, counts
+        The distinct values, and how many records have each.
+    size : int
+        How many of them are drawn, every subset alike.
+    quotient, truth, quantiles, quick
+        As for `mean_error`.
+
+    Raises
+    ------
+    NoExactMean
+        If there is no exact error within reach.
+    """
+    if quotient.count_scale is not None:
+        raise NoExactMean("the size of the sample is fixed, and the count has noise")
+    records = int(counts.sum())
+    keep = np.full(len(counts), size / records)
+    setting = MeanSetting.of(values, counts, keep, quotient, truth)
+    setting = replace(setting, data_variance=setting.data_variance * records / (records - 1))
+    most = (_MOST_QUICKLY if quick else _MOST)["formulas"]
+    try:
+        law = sample_law(values, counts, size, quotient.smoothing, most)
+    except TooManyOutcomes as too_many:
+        raise NoExactMean(str(too_many)) from too_many
+    # A mean of so many values, and the noise of their sum.
+    farthest = float(np.abs(values - truth).max()) + quotient.total.scale / size
+    averaged = _averaged(setting, law, _COARSEST, min(farthest, setting.farthest))
+    return _with_details(setting, *averaged, quantiles)
+
+
+def _with_details(
+    setting: MeanSetting, expected: float, precision: float, above: Above, quantiles: bool
+) -> MeanError:
+    """Return the error with its parts, and with quantiles if these are wanted."""
+    truth = setting.truth
     bias, deviations = 0.0, (0.0, 0.0)
     if setting.size > 0:
         bias = setting.center - truth
@@ -103,9 +155,6 @@ def mean_error(
     if quantiles:
         median, quantile_90 = (_quantile(setting, above, level) for level in (0.5, 0.9))
     return MeanError(expected, precision, median, quantile_90, bias, *deviations)
-
-
-Above = Callable[[float], float]
 
 
 def _expected(
@@ -188,9 +237,17 @@ def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, f
     """Return the same by the law of sum and number of the records left."""
     quotient = setting.quotient
     law = kept_law(setting.values, setting.counts, setting.keep, quotient.smoothing, most)
+    return _averaged(setting, law, tolerance, setting.farthest)
+
+
+def _averaged(
+    setting: MeanSetting, law: KeptLaw, tolerance: float, farthest: float
+) -> tuple[float, float, Above]:
+    """Return the same, averaged over a law; no answer is expected to be farther from the truth."""
+    quotient = setting.quotient
     distances = quotient.distances(law.sums, law.sizes, setting.truth, fine=len(law.sums) == 1)
     expected = float(law.probabilities @ distances)
-    precision = _precision(setting, law, distances)
+    precision = _precision(setting, law, distances, farthest)
     if not precision <= tolerance * expected:
         sure = f"{precision / expected:.1g} of the error" if expected else "more than the error"
         raise NoExactMean(f"the sum is sure only to {sure}")
@@ -205,17 +262,19 @@ def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, f
     return expected, precision, above
 
 
-def _precision(setting: MeanSetting, law: KeptLaw, distances: FloatArray) -> float:
+def _precision(setting: MeanSetting, law: KeptLaw, distances: FloatArray, farthest: float) -> float:
     """Return a bound on the error of an average over a law."""
     quotient = setting.quotient
     # The terms of a distance are of the size of the values, or of the noise of the answer.
     sizes = np.maximum(law.sizes, 1.0)
     terms = np.abs(law.sums) / sizes + abs(setting.truth) + quotient.total.scale / sizes
     rounding = _ROUNDING * float(law.probabilities @ terms)
-    precision = rounding + law.rounding * float(distances.sum()) + law.missed * setting.farthest
+    precision = rounding + law.rounding * float(distances.sum()) + law.missed * farthest
     if law.rough:
         # Four hinges make up the error of a clipped answer.
-        precision += 4 * law.rough * setting.mean_inverse_count
+        public = quotient.count_scale is None
+        inverse = float((1 / sizes).max()) if public else setting.mean_inverse_count
+        precision += 4 * law.rough * inverse
     return precision
 
 

@@ -18,7 +18,7 @@ from omit.exact.quotient import SMALLEST_COUNT, Quotient
 from omit.exact.two_sums import TwoSums
 from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
 from omit.laws.design import Design, FixedSize
-from omit.laws.noise import LogConcaveNoise, noise_named
+from omit.laws.noise import LogConcaveNoise, NoNoise, noise_named
 from omit.mechanisms.base import (
     Bounds,
     Counts,
@@ -212,8 +212,8 @@ class PreparedMean(Prepared):
     def exact_error(
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
     ) -> ExpectedError:
-        """Return the relative error where records are kept independently."""
-        from omit.exact.mean import mean_error
+        """Return the relative error where records are kept independently, or in a fixed number."""
+        from omit.exact.mean import mean_error, sampled_mean_error
         from omit.exact.mean_setting import NoExactMean
 
         column = self.column
@@ -225,17 +225,16 @@ class PreparedMean(Prepared):
                 f"are known for {_MOST_VALUES:,} at most; round the values first."
             )
         per_unit = per_cent(self.truth)
+        values = as_array(column.values) - self.quotient.origin
+        setting = self.quotient, self._truth_above_origin
         try:
-            found = mean_error(
-                as_array(column.values) - self.quotient.origin,
-                column.counts,
-                independent_inclusion(design, len(column.counts)),
-                self.quotient,
-                self._truth_above_origin,
-                tolerance,
-                details,
-                quick,
-            )
+            if isinstance(design, FixedSize) and not design.keeps_all:
+                found = sampled_mean_error(
+                    values, column.counts, design.size, *setting, details, quick
+                )
+            else:
+                keep = independent_inclusion(design, len(column.counts))
+                found = mean_error(values, column.counts, keep, *setting, tolerance, details, quick)
         except NoExactMean as error:
             raise NotExact(str(error)) from error
         return self._exactly(
@@ -322,12 +321,17 @@ class BareMean(Prepared):
     def exact_error(
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
     ) -> ExpectedError:
-        """Return the error where it is certain which records are left."""
+        """Return the error where it is certain which records are left, or by the law of these."""
         inclusion = np.ones(len(self.column.counts)) if design.keeps_all else design.inclusion
-        if inclusion is None or ((inclusion > 0) & (inclusion < 1)).any():
-            raise NotExact("the law of a sampled mean without noise is not computed")
-        left = self.column.counts * inclusion.astype(np.int64)
-        return self._exactly(float(self.integrated_errors(left[None, :])[0]))
+        if inclusion is not None and not ((inclusion > 0) & (inclusion < 1)).any():
+            left = self.column.counts * inclusion.astype(np.int64)
+            return self._exactly(float(self.integrated_errors(left[None, :])[0]))
+        lower, _ = require_bounds(self.bounds, "mean")
+        clipped = None if self.mechanism.variant == "published" else self.bounds
+        count = NoNoise() if design.size is None else None
+        quotient = NoisyQuotient(NoNoise(), count, clipped, lower)
+        noisy = PreparedMean(self.mechanism, self.column, self.bounds, self.truth, quotient)
+        return noisy.exact_error(design, tolerance=tolerance, details=details, quick=quick)
 
 
 @dataclass(frozen=True, eq=False)
