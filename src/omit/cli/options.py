@@ -100,7 +100,7 @@ def _clustering(text: str, *names: str, default: str | bool = True) -> Any:
 
 # Data.
 Source = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, or the name of a registered data set.")
+    str, typer.Argument(help="A CSV or Parquet file, a DuckDB database, or a registered data set.")
 ]
 ColumnName = Annotated[
     str | None, _option("Name of the column.", "--column", default="the registered one")
@@ -143,18 +143,19 @@ Statistic = Annotated[
 Mechanism = Annotated[
     str,
     _option(
-        "laplace, gaussian, for the mode also exponential and gumbel, or all; for quantiles "
-        "smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, exponential, "
-        "propose-test-release, smooth-laplace-unpadded (NOT private) or all, and on columns with a "
-        "step permute-and-flip or exponential-on-lattice."
+        "laplace, gaussian, for the mean also laplace-two-sums, gaussian-two-sums, "
+        "laplace-published and gaussian-published, for the mode also exponential and gumbel, or "
+        "all; for quantiles smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, "
+        "exponential, propose-test-release, smooth-laplace-unpadded (NOT private) or all, and on "
+        "columns with a step permute-and-flip or exponential-on-lattice."
     ),
 ]
 Metric = Annotated[
     str | None,
     _option(
-        "mse or relative, for means and quantiles; for clusterings the records whose distances "
+        "mse or relative, for all numbers; for clusterings the records whose distances "
         "count: all, kept, or kept-sum.",
-        default="relative for means, mse for quantiles, all for clusterings",
+        default="mse for quantiles, all for clusterings, else relative",
     ),
 ]
 StatisticNeighbours = Annotated[
@@ -162,7 +163,7 @@ StatisticNeighbours = Annotated[
     _option(
         "Neighbour relation: add-remove or replace.",
         "--neighbours",
-        default="replace for quantiles and --metric mse, else add-remove",
+        default="replace for quantiles and means with --metric mse, else add-remove",
     ),
 ]
 StatisticDelta = Annotated[
@@ -213,7 +214,7 @@ NoNoiseReduction = Annotated[
 Truth = Annotated[
     str | None, _option("A known value to compare with.", default="the statistic of the data")
 ]
-WantedError = Annotated[float, _option("The expected error to reach (% for the mean).")]
+WantedError = Annotated[float, _option("The expected error to reach (% where it is relative).")]
 Method = Annotated[str, _option("auto, exact or simulated.")]
 Runs = Annotated[
     str,
