@@ -214,6 +214,13 @@ def test_a_transfer_product_that_takes_too_long_is_refused() -> None:
     sums = np.zeros(1000), np.zeros(1001)
     with pytest.raises(NotExact, match="noise is integrated"):
         sampled_choice(lattice, counts, np.full(1000, 0.5), Choice(0.5, 1.0, True), sums)
+    # Of one size only, but with a window of thousands of ranks.
+    lattice, counts = Lattice(np.arange(73), 125), np.full(73, 450)
+    sums = np.zeros(73), np.zeros(74)
+    with pytest.raises(NotExact, match="noise is integrated"):
+        sampled_choice(
+            lattice, counts, np.full(73, 0.5), Choice(0.5, 100.0, True), sums, size=16_425
+        )
     lattice, counts = Lattice(np.arange(40), 39), np.full(40, 5)
     sums = np.zeros(40), np.zeros(41)
     with pytest.raises(NotExact, match="noise is integrated"):

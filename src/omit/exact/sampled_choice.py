@@ -118,15 +118,15 @@ def sampled_choice(
     law_arrays = *_Laws.of(laws), *_Laws.of(below), *_Laws.of(above[::-1])
     gaps = np.diff(lattice.values, prepend=-1, append=lattice.last + 1) - 1
 
-    def walks(sizes: IntArray) -> tuple[FloatArray, float]:
+    def walks(sizes: IntArray, most: float) -> tuple[FloatArray, float]:
         share, scale, flips = choice
         walk = *law_arrays, gaps, *error_sums, sizes
-        return _walks(*walk, share, scale, flips, reach, nodes, weights)
+        return _walks(*walk, share, scale, flips, reach, nodes, weights, most)
 
     # The most likely number of records tells what the others take.
     typical = size if size is not None else low + int(total.argmax())
-    _require_few(len(sizes) * walks(np.array([typical]))[1], most)
-    expected = walks(sizes)[0]
+    _require_few(len(sizes) * walks(np.array([typical]), most / len(sizes))[1], most)
+    expected = walks(sizes, math.inf)[0]
     if size is not None:
         return float(expected[0] / total[size - low]), math.exp(-_FAR)
     return float(expected.sum()), _RARE * len(total) + math.exp(-_FAR)
@@ -210,10 +210,12 @@ def _walks(
     reach: float,
     nodes: FloatArray,
     weights: FloatArray,
+    most: float,
 ) -> tuple[FloatArray, float]:
     """Return the expected error times the probability of each number of records, and the steps.
 
     `below` has the laws of the number of records at the first values, `above` at the last ones.
+    After more than `most` steps it is given up.
     """
     expected, steps = np.zeros(len(sizes)), 0.0
     values = len(value_errors)
@@ -234,6 +236,8 @@ def _walks(
             )
             expected[which] += crossing * value_errors[value]
             steps += walked
+            if steps > most:
+                return expected, steps
         if width == 0:
             continue
         accepted = np.empty(width)
@@ -255,9 +259,12 @@ def _walks(
                 inside,
                 flips,
                 nodes[node],
+                most - steps,
             )
             expected[which] += weights[node] * error
             steps += walked
+            if steps > most:
+                return expected, steps
     return expected, steps
 
 
@@ -315,6 +322,7 @@ def _walk(
     ends_inside: tuple[bool, bool],
     flips: bool,
     t: float,
+    most: float,
 ) -> tuple[float, float]:
     """Return the integrand at `t`, summed over all ways through the window, and the steps.
 
@@ -378,6 +386,8 @@ def _walk(
                     )
                     entered = True
                     steps += 1
+        if steps > most:
+            break
         alone, chosen, inside = next_alone, next_chosen, entered
     if ends_inside[1]:
         total += chosen[width - 1]
