@@ -168,6 +168,7 @@ def test_errors_after_an_omission_are_those_of_all_that_can_be_left(flips: bool)
         assert found == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @both_ways
 @pytest.mark.parametrize("scale", [0.0, 0.05, 0.2])
 @pytest.mark.parametrize("share", [0.5, 0.8])
@@ -209,6 +210,7 @@ def test_a_transfer_product_on_many_points_is_that_of_all_that_can_be_left(flips
     assert found == pytest.approx(expected_after([2, 2, 1], keep.tolist(), error), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_transfer_product_that_takes_too_long_is_refused() -> None:
     lattice, counts = Lattice(np.arange(1000), 999), np.full(1000, 100)
     sums = np.zeros(1000), np.zeros(1001)

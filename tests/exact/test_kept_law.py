@@ -133,6 +133,7 @@ def test_a_merged_law_tells_probabilities_of_answers_under_narrow_noise_too() ->
             assert merged == pytest.approx(all_of_it, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_law_of_a_sample_of_fixed_size_is_that_of_all_subsets() -> None:
     rng = np.random.default_rng(8)
     for _ in range(60):

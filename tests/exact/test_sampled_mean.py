@@ -15,6 +15,7 @@ from tests.exact.small_columns import few_records
 VARIANTS = ("sum-and-count", "two-sums", "published")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "number"), [(3, 60), pytest.param(4, 3000, marks=pytest.mark.campaign)]
 )
@@ -81,6 +82,7 @@ def test_more_records_than_can_be_gone_through_are_sampled_exactly() -> None:
         assert error.median < error.value
 
 
+@pytest.mark.slow
 def test_fixed_size_and_poisson_samples_of_all_but_one_record_have_alike_errors() -> None:
     column = Column.from_counts([0, 1], [600, 400], bounds=(0, 1))
     fixed = expected_error(
