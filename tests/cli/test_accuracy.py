@@ -79,9 +79,13 @@ def test_all_mechanisms_are_grouped_and_gaussian_noise_needs_delta(omit_command:
     assert "delta > 0" in run.err
 
 
-def test_fixed_size_samples_are_simulated_under_replace_and_say_so(omit_command: Omit) -> None:
-    words = "compare adult --statistic mean --neighbours replace --omit fixed-size:1000 --runs 200"
-    rows = answer(omit_command(f"{words} --json"))["rows"]
+def test_the_mode_of_fixed_size_samples_is_simulated_under_replace_and_says_so(
+    omit_command: Omit,
+) -> None:
+    words = "compare adult --neighbours replace --omit fixed-size:1000 --runs 200 --json"
+    rows = answer(omit_command(f"{words} --statistic mean"))["rows"]
+    assert [row["method"] for row in rows] == ["exact", "exact"]
+    rows = answer(omit_command(f"{words} --statistic mode"))["rows"]
     assert [row["method"] for row in rows] == ["exact", "simulated"]
     assert "independently" in rows[1]["reason"]
 
