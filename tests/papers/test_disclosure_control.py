@@ -73,6 +73,7 @@ def _table_1_standings(found: pd.DataFrame, variants: pd.DataFrame) -> list[str]
     return [*standings, standing(claims.swapping_row, (found, variants))]
 
 
+@pytest.mark.slow
 def test_estimates_from_runs_agree_with_exact_numbers_where_they_should(
     results: Reproduction,
 ) -> None:
