@@ -12,8 +12,10 @@ Omit = Callable[[str], Run]
 
 STATISTICS = {
     "mean --metric mse": ("--column x", "replace"),
-    "median --mechanism exponential": ("--column x", "replace"),
-    "quantile:0.9 --mechanism exponential": ("--column x", "replace"),
+    "median": ("--column x", "add-remove"),
+    "median --mechanism exponential": ("--column x", "add-remove"),
+    "median --mechanism smooth-student": ("--column x", "replace"),
+    "quantile:0.9 --mechanism exponential": ("--column x", "add-remove"),
     "kmeans": ("--columns x,y --k 2", "add-remove"),
     "kmedian": ("--k 2 --candidates 4", "add-remove"),
 }
@@ -33,7 +35,8 @@ def test_every_statistic_is_known_to_every_command(
 
 
 @pytest.mark.parametrize(
-    ("statistic", "runs"), [("median", 1000), ("kmedian --k 2 --candidates 4", 20)]
+    ("statistic", "runs"),
+    [("median --mechanism smooth-laplace", 1000), ("kmedian --k 2 --candidates 4", 20)],
 )
 def test_runs_can_be_as_many_as_in_the_paper(omit_command: Omit, statistic: str, runs: int) -> None:
     relation = "--neighbours replace --delta 1e-3 --omit fixed-size:51"

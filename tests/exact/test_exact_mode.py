@@ -68,7 +68,8 @@ def ages() -> Column:
 def test_adult_ages_have_the_tabulated_probabilities(
     ages: Column, noise: Kind, epsilon: float, delta: float, omission: Omission | None, printed: str
 ) -> None:
-    error = expected_error(ages, NoisyMode(noise), Guarantee(epsilon, delta), omission)
+    mechanism = NoisyMode(noise, "published")
+    error = expected_error(ages, mechanism, Guarantee(epsilon, delta), omission)
     assert f"{error.value:.{len(printed) - 2}f}" == printed
     assert error.method == "exact"
     assert error.high - error.low < 1e-10

@@ -256,7 +256,7 @@ def test_possible_values_are_those_within_the_bounds_that_are_left() -> None:
 
 
 def test_noise_or_a_variant_of_an_unknown_name_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="variant='loose' to be one of: published, tight"):
+    with pytest.raises(InvalidInput, match="variant='loose' to be one of: tight, published"):
         NoisyMode("gumbel", "loose")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="noise='cauchy' to be one of: laplace"):
         NoisyMode("cauchy")  # type: ignore[arg-type]

@@ -91,14 +91,16 @@ def choose(
     for name, value in {"column": column, "table": table, "source": source}.items():
         if value is not None and not value.strip():
             raise InvalidInput(f"Expected {name}={value!r} to be a name.")
-    relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
     if statistic not in names.CLUSTERINGS:
         data = read_column(source, column, bounds, categories, table, step)
+        usual = names.usual_relation(statistic, metric, mechanism, data.step is not None)
+        relation = usual if neighbours is None else neighbours
         data, statistic = names.asked_of(data, statistic)
         mechanisms = names.column_mechanisms(data, statistic, mechanism, metric, delta, relation)
         return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, json)
     from omit.data.reading import read_points
 
+    relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
     declared = options.declared(bounds, options.pairs_of_numbers)
     points = read_points(source, options.names(columns), bounds=declared, table=table)
     # Any other text is handed on: the mechanisms refuse what they do not know.

@@ -144,10 +144,11 @@ Mechanism = Annotated[
     str,
     _option(
         "laplace, gaussian, for the mean also laplace-two-sums, gaussian-two-sums, "
-        "laplace-published and gaussian-published, for the mode also exponential and gumbel, or "
-        "all; for quantiles smooth-laplace, smooth-laplace-tight, smooth-student, global-laplace, "
-        "exponential, propose-test-release, smooth-laplace-unpadded (NOT private) or all, and on "
-        "columns with a step permute-and-flip or exponential-on-lattice."
+        "laplace-published and gaussian-published, for the mode also exponential, gumbel, "
+        "exponential-published and gumbel-published, or all; for quantiles permute-and-flip (on "
+        "columns with a step, where it is the default), smooth-laplace, smooth-laplace-tight, "
+        "smooth-student, global-laplace, exponential, propose-test-release, "
+        "smooth-laplace-unpadded (NOT private) or all."
     ),
 ]
 Metric = Annotated[
@@ -163,7 +164,7 @@ StatisticNeighbours = Annotated[
     _option(
         "Neighbour relation: add-remove or replace.",
         "--neighbours",
-        default="replace for quantiles and means with --metric mse, else add-remove",
+        default="replace for --metric mse and most quantiles, else add-remove",
     ),
 ]
 StatisticDelta = Annotated[

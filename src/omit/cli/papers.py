@@ -191,7 +191,8 @@ def gains(
     data = read_column(source, column, bounds)
     rows = tuple(_validate.epsilon(value) for value in epsilon or grids.GAIN_EPSILONS)
     columns = tuple(_validate.positive_rate("rate", value) for value in rate or grids.GAIN_RATES)
-    chosen, *others = chosen_mechanisms(statistic, mechanism, "mse", delta, "replace")
+    on_lattice = data.step is not None
+    chosen, *others = chosen_mechanisms(statistic, mechanism, "mse", delta, "replace", on_lattice)
     if others:
         raise InvalidInput("Expected one mechanism to draw; choose with --mechanism.")
     cells = len(rows) * (len(columns) + 1)

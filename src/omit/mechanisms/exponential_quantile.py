@@ -25,10 +25,15 @@ from omit.mechanisms.base import Counts, require_bounds
 from omit.mechanisms.moments import Moments, NearZero, PreparedMoments
 from omit.mechanisms.quantiles import Metric, PreparedQuantile, QuantileMechanism
 
+_BETWEEN_POINTS = (
+    "The column has a step, and this mechanism answers between its points, however large epsilon "
+    "is; LatticeQuantile chooses one of them."
+)
+
 
 @dataclass(frozen=True)
 class ExponentialQuantile(QuantileMechanism):
-    """A quantile by the exponential mechanism: epsilon-DP under replace.
+    """A quantile of a continuous column by the exponential mechanism: epsilon-DP under replace.
 
     Examples
     --------
@@ -60,7 +65,8 @@ class ExponentialQuantile(QuantileMechanism):
         if guarantee.epsilon == 0:
             raise InvalidInput("The exponential mechanism needs epsilon > 0.")
         limits = lower, upper, guarantee.epsilon
-        return PreparedExponential(self, guarantee, column, truth, near, limits)
+        notes = () if column.step is None else (_BETWEEN_POINTS,)
+        return PreparedExponential(self, guarantee, column, truth, near, limits, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +74,7 @@ class PreparedExponential(PreparedQuantile):
     """A quantile that is drawn; `limits` are the bounds and epsilon."""
 
     limits: tuple[float, float, float]
+    notes: tuple[str, ...] = ()
 
     def near_answers(self, counts: Counts, rng: np.random.Generator) -> FloatArray:
         """Return one draw for each row of counts."""

@@ -29,7 +29,7 @@ from omit.mechanisms.base import (
 )
 
 Kind = Literal["laplace", "exponential", "gaussian", "gumbel"]
-Variant = Literal["published", "tight"]
+Variant = Literal["tight", "published"]
 KINDS: tuple[Kind, ...] = ("laplace", "exponential", "gaussian", "gumbel")
 # Noise that protects which count is the largest, and not the counts.
 _SELECTING: tuple[Kind, ...] = ("exponential", "gumbel")
@@ -62,21 +62,21 @@ class NoisyMode(Mechanism):
     ----------
     noise : {"laplace", "exponential", "gaussian", "gumbel"}
         Gaussian noise needs delta > 0.
-    variant : {"published", "tight"}
-        For exponential and Gumbel noise: the scale 2/epsilon under both relations, which is twice
-        what add-remove needs, or the least one for the relation.
+    variant : {"tight", "published"}
+        For exponential and Gumbel noise: the least scale for the relation, or 2/epsilon under both
+        relations, which is twice what add-remove needs.
 
     Examples
     --------
     >>> from omit import Guarantee
+    >>> NoisyMode(noise="gumbel").count_noise(Guarantee(0.5))
+    Gumbel(scale=2.0)
     >>> NoisyMode(noise="gumbel", variant="published").count_noise(Guarantee(0.5))
     Gumbel(scale=4.0)
-    >>> NoisyMode(noise="gumbel", variant="tight").count_noise(Guarantee(0.5))
-    Gumbel(scale=2.0)
     """
 
     noise: Kind = "laplace"
-    variant: Variant = "published"
+    variant: Variant = "tight"
 
     statistic: ClassVar[str] = "mode"
     metric: ClassVar[str] = "probability of a wrong answer"
@@ -86,14 +86,14 @@ class NoisyMode(Mechanism):
 
     def __post_init__(self) -> None:
         noise_named(self.noise, KINDS)
-        _validate.one_of("variant", self.variant, ("published", "tight"))
+        _validate.one_of("variant", self.variant, ("tight", "published"))
 
     def __str__(self) -> str:
-        tight = self.variant == "tight" and self.noise in _SELECTING
-        least = " of the least scale" if tight else ""
+        published = self.variant == "published" and self.noise in _SELECTING
+        kind = f"{self.noise.capitalize()} noise"
         if self.noise == "gumbel":
-            return f"noisy mode, exponential mechanism{least}"
-        return f"noisy mode, {self.noise.capitalize()} noise{least}"
+            kind = "exponential mechanism"
+        return f"noisy mode, {kind}{', as published' if published else ''}"
 
     def count_noise(self, promise: Promise) -> Noise:
         """Return the noise of every count."""

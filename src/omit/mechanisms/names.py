@@ -30,10 +30,11 @@ _NOT_AMONG_ALL = (
     "laplace-published",
     "gaussian-published",
     "smooth-laplace-unpadded",
+    "exponential-published",
+    "gumbel-published",
 )
-
-# For columns with a step only, and so by name only.
-_ON_A_LATTICE = ("permute-and-flip", "exponential-on-lattice")
+# Quantiles that are chosen among the points of a column with a step.
+_ON_A_LATTICE = ("permute-and-flip", "exponential")
 
 
 def is_quantile(statistic: str) -> bool:
@@ -41,22 +42,36 @@ def is_quantile(statistic: str) -> bool:
     return statistic == "median" or statistic.startswith("quantile")
 
 
-def usual_relation(statistic: str, metric: str | None = None) -> str:
+def usual_relation(
+    statistic: str, metric: str | None = None, name: str | None = None, on_lattice: bool = False
+) -> str:
     """Return the neighbour relation that is usual for a statistic.
 
-    Medians, quantiles and mean squared errors of means are for a public number of records: replace.
-    A registered mechanism has a relation of its own.
+    Most medians and quantiles, and mean squared errors of means, are for a public number of
+    records: replace. Those that are chosen on a lattice are not. A registered mechanism has a
+    relation of its own.
+
+    Examples
+    --------
+    >>> usual_relation("median"), usual_relation("median", on_lattice=True)
+    ('replace', 'add-remove')
     """
     if statistic in registered():
         first = next(iter(registered()[statistic].values()))
         return str(first().relations[0])
+    if is_quantile(statistic):
+        chosen = on_lattice and name in (None, "laplace", *_ON_A_LATTICE)
+        return "add-remove" if chosen else "replace"
     is_mean = statistic == "mean" or statistic.startswith("proportion:")
-    public_size = is_quantile(statistic) or (is_mean and metric == "mse")
+    public_size = is_mean and metric == "mse"
     return "replace" if public_size else "add-remove"
 
 
 def known_mechanisms(
-    statistic: str, metric: str | None = None, neighbours: str = "add-remove"
+    statistic: str,
+    metric: str | None = None,
+    neighbours: str = "add-remove",
+    on_lattice: bool = False,
 ) -> Makers:
     """Return the mechanisms of a statistic of a column, by name; the first is the default.
 
@@ -69,6 +84,9 @@ def known_mechanisms(
         For all numbers.
     neighbours : str
         The neighbour relation; for an error in per cent under replace, means are not clipped.
+    on_lattice : bool
+        Whether the column has a step. Quantiles are then chosen among its points, and the
+        exponential mechanism for continuous columns is not known.
 
     Raises
     ------
@@ -83,7 +101,7 @@ def known_mechanisms(
     if metric is not None and metric not in METRICS:
         raise InvalidInput(f"Expected metric={metric!r} to be mse or relative.")
     if is_quantile(statistic):
-        return _quantiles(_share(statistic), METRICS[metric or "mse"])
+        return _quantiles(_share(statistic), METRICS[metric or "mse"], on_lattice)
     if statistic == "mean":
         return _means(metric, neighbours)
     if statistic in ("count", "sum", "variance"):
@@ -107,23 +125,31 @@ def known_mechanisms(
 
 
 def chosen_mechanisms(
-    statistic: str, name: str | None, metric: str | None, delta: float, neighbours: str
+    statistic: str,
+    name: str | None,
+    metric: str | None,
+    delta: float,
+    neighbours: str,
+    on_lattice: bool = False,
 ) -> list[Mechanism]:
-    """Return the mechanism of that name, or with ``all`` every one that delta allows.
+    """Return the mechanism of that name, or with ``all`` every one for the relation and delta.
 
     None stands for the default.
     """
-    known = known_mechanisms(statistic, metric, neighbours)
+    known = known_mechanisms(statistic, metric, neighbours, on_lattice)
     if name is None or (name == "laplace" and name not in known):
-        # The default of the option, which for a quantile means the paper's mechanism.
+        # The default of the option, which for a quantile means its first mechanism.
         name = next(iter(known))
     if name == "all":
-        return [
-            make()
+        made = {
+            kind: make()
             for kind, make in known.items()
-            if kind not in (*_NOT_AMONG_ALL, *_ON_A_LATTICE)
-            and (delta > 0 or kind not in NEEDS_DELTA)
-        ]
+            if kind not in _NOT_AMONG_ALL and (delta > 0 or kind not in NEEDS_DELTA)
+        }
+        if not on_lattice:
+            made.pop("permute-and-flip", None)
+        fitting = [each for each in made.values() if neighbours in each.relations]
+        return fitting or list(made.values())
     if name not in known:
         choices = ", ".join([*known, "all"])
         raise InvalidInput(f"Expected mechanism={name!r} to be one of: {choices}.")
@@ -161,7 +187,8 @@ def column_mechanisms(
 ) -> list[Mechanism]:
     """Return the chosen mechanisms of a statistic; with ``all``, those of mean and mode."""
     if statistic != "all":
-        return chosen_mechanisms(statistic, name, metric, delta, neighbours)
+        on_lattice = data.step is not None
+        return chosen_mechanisms(statistic, name, metric, delta, neighbours, on_lattice)
     named = {kind: known_mechanisms(kind, metric, neighbours) for kind in mean_and_mode(data)}
     choices = [*sorted({name for known in named.values() for name in known}), "all"]
     if name not in choices:
@@ -259,10 +286,12 @@ def _modes() -> Makers:
         "exponential": lambda: NoisyMode("exponential"),
         "gaussian": lambda: NoisyMode("gaussian"),
         "gumbel": lambda: NoisyMode("gumbel"),
+        "exponential-published": lambda: NoisyMode("exponential", "published"),
+        "gumbel-published": lambda: NoisyMode("gumbel", "published"),
     }
 
 
-def _quantiles(share: float, metric: Any) -> Makers:
+def _quantiles(share: float, metric: Any, on_lattice: bool) -> Makers:
     from omit.mechanisms.exponential_quantile import ExponentialQuantile
     from omit.mechanisms.lattice_quantile import LatticeQuantile
     from omit.mechanisms.propose_test_release import ProposeTestRelease
@@ -271,17 +300,25 @@ def _quantiles(share: float, metric: Any) -> Makers:
     def smooth(noise: Any = "laplace", padding: Any = "bounds") -> Mechanism:
         return SmoothQuantile(noise, share, metric, padding)
 
-    return {
+    def flip() -> Mechanism:
+        return LatticeQuantile("permute-and-flip", share, metric)
+
+    added: Makers = {
         "smooth-laplace": smooth,
         "smooth-laplace-tight": lambda: smooth("laplace-tight"),
         "smooth-student": lambda: smooth("student"),
         "global-laplace": lambda: GlobalQuantile(share, metric),
-        "exponential": lambda: ExponentialQuantile(share, metric),
+    }
+    tested: Makers = {
         "propose-test-release": lambda: ProposeTestRelease(quantile=share, metric=metric),
         "smooth-laplace-unpadded": lambda: smooth(padding="none"),
-        "permute-and-flip": lambda: LatticeQuantile("permute-and-flip", share, metric),
-        "exponential-on-lattice": lambda: LatticeQuantile("exponential", share, metric),
     }
+    if on_lattice:
+        exponential: Makers = {"exponential": lambda: LatticeQuantile("exponential", share, metric)}
+        return {"permute-and-flip": flip, **exponential, **added, **tested}
+    # Known on continuous columns, too, to say there that it needs a step.
+    continuous: Makers = {"exponential": lambda: ExponentialQuantile(share, metric)}
+    return {**added, **continuous, **tested, "permute-and-flip": flip}
 
 
 def _share(statistic: str) -> float:

@@ -23,7 +23,7 @@ STATISTICS = (
 )  # fmt: skip
 MECHANISMS = (
     "laplace", "laplace", "laplace", "laplace", "gaussian", "gaussian", "gumbel", "all",
-    "exponential", "smooth-student", "permute-and-flip", "exponential-on-lattice",
+    "exponential", "smooth-student", "permute-and-flip", "exponential-published",
     "laplace-published", "laplace-two-sums",
 )  # fmt: skip
 GOOD: dict[str, tuple[str, ...]] = {
