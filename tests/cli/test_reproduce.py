@@ -70,6 +70,7 @@ def test_a_figure_gets_its_picture_its_numbers_and_a_page(
         ("statistical-privacy --epsilon 1", "omit partition plan computes others"),
         ("statistical-privacy --data adult --column age", "omit partition answers"),
         ("statistical-privacy --table 3", "which has 1 to 2"),
+        ("statistical-privacy --exhibit ../tables", "no exhibit '../tables'"),
         ("disclosure-control --data adult --column age", "omit disclose asks the same"),
         ("disclosure-control --simulated", "side by side already"),
         ("accuracy-gains --runs 10 --epsilon 0", "above 0"),

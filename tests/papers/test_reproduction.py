@@ -134,6 +134,13 @@ def test_only_claims_about_what_is_shown_are_judged() -> None:
         reproduce(_paper(), figures=[2])
 
 
+def test_exhibits_are_chosen_by_name_too() -> None:
+    found = reproduce(_paper(), exhibits=["table-01"], where="process")
+    assert [each.claim.where for each in found.verdicts] == ["Section 9", "Table 1"]
+    with pytest.raises(InvalidInput, match=r"no exhibit 'table-1' in a-paper; .*'table-01'"):
+        reproduce(_paper(), exhibits=["table-1"])
+
+
 @pytest.mark.parametrize(
     ("standings", "whole"),
     [

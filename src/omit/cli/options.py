@@ -370,6 +370,10 @@ PaperName = Annotated[
 ]
 FigureNumbers = Annotated[list[int] | None, _option("Number of a figure; repeat for several.")]
 TableNumbers = Annotated[list[int] | None, _option("Number of a table; repeat for several.")]
+ExhibitNames = Annotated[
+    list[str] | None,
+    _option("Name of a figure or table, also of one beyond the paper; repeat for several."),
+]
 Exact = Annotated[
     bool, _option("Exact errors where possible, or all simulated.", "--exact/--simulated")
 ]

@@ -21,6 +21,7 @@ def reproduce(
     name: options.PaperName,
     figure: options.FigureNumbers = None,
     table: options.TableNumbers = None,
+    exhibit: options.ExhibitNames = None,
     exact: options.Exact = True,
     runs: options.PaperRuns = "paper",
     epsilon: options.PaperEpsilons = None,
@@ -38,13 +39,14 @@ def reproduce(
     paper = papers.paper(name)
     own = _own_data(data, column, bounds)
     count = options.runs_asked_for(runs)
-    folder = output or _folder(paper.name, figure, table, own is not None)
+    folder = output or _folder(paper.name, figure, table, exhibit, own is not None)
     require_writable(folder / "index.html")
     with study_progress("computing cells", not json) as report:
         reproduction = papers.reproduce(
             paper,
             figures=figure,
             tables=table,
+            exhibits=exhibit,
             runs=count,
             exact=exact,
             epsilons=epsilon,
@@ -77,14 +79,22 @@ def _own_data(source: str | None, column: str | None, bounds: str | None) -> Any
     return OwnData.read(source, column, declared)
 
 
-def _folder(name: str, figures: "list[int] | None", tables: "list[int] | None", own: bool) -> Path:
+def _folder(
+    name: str,
+    figures: "list[int] | None",
+    tables: "list[int] | None",
+    exhibits: "list[str] | None",
+    own: bool,
+) -> Path:
     """Return the folder of a page: a few figures do not replace all of them."""
     chosen = [
         f"{kind}-{'-'.join(str(number) for number in sorted(set(numbers)))}"
         for kind, numbers in (("figure", figures), ("table", tables))
         if numbers
     ]
-    parts = [*(["own-data"] if own else []), *chosen]
+    # What is no name of an exhibit is refused later, and must not lead out of the folder.
+    named = sorted({Path(exhibit).name for exhibit in exhibits or ()})
+    parts = [*(["own-data"] if own else []), *chosen, *named]
     return Path(name) / "-".join(parts) if parts else Path(name)
 
 

@@ -333,21 +333,31 @@ class Paper:
         return tuple(dict.fromkeys(name for exhibit in self.exhibits for name in exhibit.data))
 
     def chosen(
-        self, figures: Iterable[int] | None = None, tables: Iterable[int] | None = None
+        self,
+        figures: Iterable[int] | None = None,
+        tables: Iterable[int] | None = None,
+        exhibits: Iterable[str] | None = None,
     ) -> tuple[Exhibit, ...]:
-        """Return the exhibits with these numbers, or all.
+        """Return the exhibits with these numbers and names, or all.
 
         What sums up the whole paper is always chosen: it shows what there is to sum up.
 
         Raises
         ------
         InvalidInput
-            If the paper has no such figure or table.
+            If the paper has no such figure, table or exhibit.
         """
+        names = set(exhibits or ())
         wanted = {("figure", number) for number in figures or ()}
         wanted |= {("table", number) for number in tables or ()}
-        if not wanted:
+        if not wanted and not names:
             return self.exhibits
+        named = [exhibit.name for exhibit in self.exhibits]
+        for name in sorted(names.difference(named)):
+            said = _validate.shown(name)
+            raise InvalidInput(
+                f"There is no exhibit {said} in {self.name}; {nearest(name, named)}."
+            )
         known = {exhibit.number for exhibit in self.exhibits if exhibit.number is not None}
         for kind, number in sorted(wanted - known):
             numbers = [n for k, n in known if k == kind]
@@ -358,7 +368,9 @@ class Paper:
         return tuple(
             exhibit
             for exhibit in self.exhibits
-            if exhibit.number in wanted or (exhibit.cells is _no_cells and exhibit.number is None)
+            if exhibit.name in names
+            or exhibit.number in wanted
+            or (exhibit.cells is _no_cells and exhibit.number is None)
         )
 
     def cells(self, exhibits: Iterable[Exhibit], settings: Settings) -> tuple[Cell, ...]:

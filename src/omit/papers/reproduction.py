@@ -306,6 +306,7 @@ def reproduce(
     *,
     figures: Iterable[int] | None = None,
     tables: Iterable[int] | None = None,
+    exhibits: Iterable[str] | None = None,
     runs: int | None = None,
     exact: bool = True,
     epsilons: Iterable[float] | None = None,
@@ -314,7 +315,7 @@ def reproduce(
     where: str = "cores",
     progress: Report | None = None,
 ) -> Reproduction:
-    """Reproduce a paper, or the figures and tables with these numbers.
+    """Reproduce a paper, or the figures and tables with these numbers and the exhibits of a name.
 
     A cell that cannot be computed costs only the exhibits that need it, which say so.
 
@@ -323,7 +324,9 @@ def reproduce(
     name : str or Paper
         The paper.
     figures, tables : iterable of int, optional
-        Which of them; all by default.
+        Which of them, by number; all by default.
+    exhibits : iterable of str, optional
+        Which of them, by name; those that the paper does not have are chosen so.
     runs, exact, epsilons, data
         As in `Settings`.
     store : path, optional
@@ -334,7 +337,7 @@ def reproduce(
     Raises
     ------
     InvalidInput
-        If there is no such paper, figure or table, or a setting makes no sense for the paper.
+        If there is no such paper, figure, table or exhibit, or a setting makes no sense for it.
 
     Examples
     --------
@@ -346,13 +349,13 @@ def reproduce(
     settings = _settings(known, runs, exact, epsilons, data)
     if data is not None and known.on is not None:
         known = known.on(data)
-    exhibits = known.chosen(figures, tables)
-    _require_data(known, exhibits)
+    chosen = known.chosen(figures, tables, exhibits)
+    _require_data(known, chosen)
     start = time.perf_counter()
-    computed = _computed(known.cells(exhibits, settings), settings, store, where, progress)
+    computed = _computed(known.cells(chosen, settings), settings, store, where, progress)
     took = f"{show_duration(time.perf_counter() - start)} ({_WHERE.get(where, where)})"
     failed = {failure.cell.identity: str(failure) for failure in computed.results.failures}
-    every = [_reproduced(exhibit, computed, failed) for exhibit in exhibits]
+    every = [_reproduced(exhibit, computed, failed) for exhibit in chosen]
     shown = tuple(one for one in every if one.numbers is not None or one.problem is not None)
     return Reproduction(known, computed, shown, _verdicts(known, shown, computed), took)
 
