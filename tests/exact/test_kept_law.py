@@ -134,7 +134,9 @@ def test_a_merged_law_tells_probabilities_of_answers_under_narrow_noise_too() ->
 
 
 @pytest.mark.slow
-def test_the_law_of_a_sample_of_fixed_size_is_that_of_all_subsets() -> None:
+def test_the_law_of_a_sample_of_fixed_size_is_that_of_all_subsets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(8)
     for _ in range(60):
         number = int(rng.integers(2, 5))
@@ -143,7 +145,12 @@ def test_the_law_of_a_sample_of_fixed_size_is_that_of_all_subsets() -> None:
         counts = rng.integers(1, 5, number)
         records = np.repeat(values, counts)
         size = int(rng.integers(1, len(records)))
+        # Listed, and by a transform.
+        some = sample_law(values, counts, size, NARROW, 10**6)
+        monkeypatch.setattr(module, "_MOST_LISTED_OUTCOMES", 2)
         law = sample_law(values, counts, size, NARROW, 10**6)
+        monkeypatch.undo()
+        np.testing.assert_allclose(law.probabilities @ law.sums, some.probabilities @ some.sums)
         subsets = np.array(list(itertools.combinations(range(len(records)), size)))
         expected = np.exp(1j * np.outer([0.3, 1.1, 2.9], records[subsets].sum(axis=1))).mean(axis=1)
         found = np.exp(1j * np.outer([0.3, 1.1, 2.9], law.sums)) @ law.probabilities

@@ -152,16 +152,31 @@ def kept_law(
         0.0,
     )
     values, counts, keep = values[random], counts[random], keep[random]
-    # Every value has two outcomes at least.
-    if len(values) <= math.log2(most_outcomes):
-        windows = [_Window.of(n, k) for n, k in zip(counts, keep, strict=True)]
-        if math.prod(len(window.probabilities) for window in windows) <= most_outcomes:
-            listed = fixed
-            for value, window in zip(values, windows, strict=True):
-                listed = listed.combined_with(window.law(float(value)))
-            return listed.without_the_rarest()
+    listed = _listed(fixed, values, counts, keep, most_outcomes)
+    if listed is not None:
+        return listed.without_the_rarest()
     transformed = _by_transform(values, counts, keep, noise, most_outcomes)
     return fixed.combined_with(transformed).without_the_rarest()
+
+
+def _listed(
+    fixed: KeptLaw,
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    most_outcomes: int,
+) -> KeptLaw | None:
+    """Return the law outcome by outcome, added to what is fixed; None if these are too many."""
+    # Every value has two outcomes at least.
+    if len(values) > math.log2(most_outcomes):
+        return None
+    windows = [_Window.of(n, k) for n, k in zip(counts, keep, strict=True)]
+    if math.prod(len(window.probabilities) for window in windows) > most_outcomes:
+        return None
+    listed = fixed
+    for value, window in zip(values, windows, strict=True):
+        listed = listed.combined_with(window.law(float(value)))
+    return listed
 
 
 def sample_law(
@@ -182,12 +197,21 @@ def sample_law(
     >>> from omit.laws.noise import Laplace
     >>> law = sample_law(np.array([0.0, 1.0]), np.array([2, 2]), 2, Laplace(1.0), 100)
     >>> law.sums, law.probabilities
-    (array([0., 1., 2.]), array([0.16666667, 0.66666667, 0.16666667]))
+    (array([2., 1., 0.]), array([0.16666667, 0.66666667, 0.16666667]))
     """
+    keep = np.full(len(values), size / int(counts.sum()))
+    nothing = KeptLaw(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
+    listed = _listed(nothing, values, counts, keep, min(most_outcomes, _MOST_LISTED_OUTCOMES))
+    if listed is not None:
+        chosen = listed.sizes == size
+        total = float(listed.probabilities[chosen].sum())
+        chances = listed.probabilities[chosen] / total
+        return KeptLaw(
+            listed.sums[chosen], listed.sizes[chosen], chances, 2 * listed.missed / total
+        )
     step = lattice_step(values)
     if step is None:
         raise TooManyOutcomes("the values lie on no lattice")
-    keep = np.full(len(values), size / int(counts.sum()))
     weights = counts * keep * (1 - keep)
     offsets = np.abs(values - np.average(values, weights=weights))
     reach = bernstein_reach(float((weights * offsets**2).sum()), _RARITY, float(offsets.max()))
