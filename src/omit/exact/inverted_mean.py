@@ -39,7 +39,6 @@ from functools import cached_property
 
 import numpy as np
 
-from omit._compile import compiled
 from omit._numeric import FloatArray, as_array, gauss_legendre
 from omit.exact.characteristic import (
     LARGEST_SERIES_ANGLE,
@@ -48,6 +47,7 @@ from omit.exact.characteristic import (
     terms_of_power_sums,
 )
 from omit.exact.characteristic import log_characteristic_by_series as by_series
+from omit.exact.data_frequencies import WITNESSES, DataFrequencies
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.quotient import Quotient
 from omit.laws.counts import bernstein_reach
@@ -70,13 +70,9 @@ _FAR_PANEL = 8.0
 _TILTS = np.geomspace(1e-2, 1e3, 16)
 MOST_TERMS = 40_000_000
 _MOST_COSINES = 40_000_000
-# Up to which frequency all values are looked at, and how many of them beyond.
-_FIRST = 300
-_WITNESSES = 1000
 _AT_A_TIME = 1_000_000
-# How many frequencies half a period may have, and how many of its echoes are looked at one by one.
+# How many frequencies half a period may have.
 _LONGEST_PERIOD = 100_000
-_MOST_ECHOES = 5000
 _ROUNDING = 1e-13
 
 
@@ -397,9 +393,9 @@ class _Inversion:
         noise = self.quotient.steady_characteristic(frequencies)
         weights = spacing / np.pi * noise / frequencies
         bound = weights * self.quotient.largest_characteristic(frequencies, *self.near)
-        bound = bound * self._data_size(frequencies)
+        bound = bound * self._data.size(frequencies)
         if period is not None:
-            beyond = self._echoes(frequencies, period)
+            beyond = self._data.echoes(frequencies, period, self.quotient)
         if beyond > max(allowed, self.tolerance):
             raise NoExactMean("the values are so few or so coarse that the integral is not sure")
         # The faintest frequencies are left out, also between others: on a lattice the
@@ -422,6 +418,10 @@ class _Inversion:
             raise NoExactMean("the integral would take too long")
 
     @cached_property
+    def _data(self) -> DataFrequencies:
+        return DataFrequencies(self.setting, *self.near)
+
+    @cached_property
     def _period(self) -> float | None:
         """After which frequency those of the data come back, if their echoes are to be bounded."""
         if not self.quotient.bounds_echoes:
@@ -431,46 +431,6 @@ class _Inversion:
         if step is None or math.pi / step > _LONGEST_PERIOD * self._spacing[0]:
             return None
         return 2 * math.pi / step
-
-    def _echoes(self, frequencies: FloatArray, period: float) -> float:
-        """Return what the frequencies beyond the first half period add, averaged over near x.
-
-        On a lattice the size of `Σ w e^(iωv)` has the period p, and its angle, less that of
-        `e^(iNpv)`, too. So around every multiple Np there are the same frequencies `Np ± δ` that
-        are not faint. They matter for x with `N (x - v) / step` near a whole number only.
-        """
-        setting, (left, right) = self.setting, self.near
-        random = setting.spread > 0
-        values, weights = setting.values[random], setting.spread[random]
-        real, imaginary = _cosines(frequencies, values - setting.center, weights)
-        size, total = np.hypot(real, imaginary), float(weights.sum())
-        fade = np.exp(size - total * (1 - 1e-12))
-        loud = fade > _CERTAIN / len(fade)
-        if not loud.any():
-            return 0.0
-        farthest, faded = float(frequencies[loud].max()), float(fade[~loud].sum())
-        lowest, mass = float(size[loud].min()), float(fade[loud].sum())
-        angle = float(np.abs(np.arctan2(imaginary, real))[loud].max())
-        angle += farthest * max(abs(x - setting.center) for x in self.near)
-        if not farthest < 0.5 * period:
-            return math.inf
-        spacing = 2 * float(frequencies[0])
-        number = np.arange(1.0, _MOST_ECHOES + 1)
-        first = number * period * (left - values[0]) - angle
-        last = number * period * (right - values[0]) + angle
-        turn = np.mod(first, 2 * np.pi)
-        meets = turn + (last - first) >= 2 * np.pi
-        nearest = np.where(meets, 1.0, np.maximum(np.cos(first), np.cos(last)))
-        length = (number * period - farthest) * (right - left)
-        turns = (np.floor((last - first) / (2 * np.pi)) + 2) / length
-        average = np.minimum(1.0, turns * np.pi * math.sqrt(math.pi / (2 * max(lowest, 1e-300))))
-        average *= np.exp(lowest * (nearest - 1))
-        start = number * period - farthest
-        noise = self.quotient.largest_characteristic(start, *self.near) / (np.pi * start)
-        echoes = float((noise * (average * mass + faded)).sum())
-        b, d = self.quotient.least_scales(*self.near)
-        rest = replace(self.total, scale=b).frequencies_beyond(float(start[-1]), d)
-        return 2 * spacing * (echoes + (mass + faded) * rest / period)
 
     @cached_property
     def _spacing(self) -> tuple[float, float]:
@@ -503,7 +463,7 @@ class _Inversion:
         """
         b, d = self.quotient.least_scales(*self.near)
         first = replace(self.total, scale=b)
-        longest = _MOST_COSINES / min(len(self.setting.values), _WITNESSES) * spacing
+        longest = _MOST_COSINES / min(len(self.setting.values), WITNESSES) * spacing
         end = max(8 / math.hypot(b, d), 2 * spacing)
         if period is not None:
             longest = max(0.5 * period, end)
@@ -514,41 +474,6 @@ class _Inversion:
             if beyond <= 0.5 * allowed or 1.3 * end > longest:
                 return end, beyond
             end *= 1.3
-
-    def _data_size(self, frequencies: FloatArray) -> FloatArray:
-        """Return a bound on the size of the data's characteristic function, averaged over near x.
-
-        It is `exp(h (cos θ - 1))` for a phase θ that is linear in x, times a constant. With
-        `cos θ - 1 ≤ -2θ²/π²` its integral over a full turn is `π sqrt(π / 2h)` at most.
-        """
-        setting = self.setting
-        random = setting.spread > 0
-        values, weights = setting.values[random] - setting.center, setting.spread[random]
-        if len(frequencies) > _FIRST and len(values) > _WITNESSES:
-            # Some of the values bound the size as well, only less sharply: low frequencies, where
-            # that matters, have all of them.
-            some = slice(None, None, math.ceil(len(values) / _WITNESSES))
-            first = self._size_by(frequencies[:_FIRST], values, weights)
-            rest = self._size_by(frequencies[_FIRST:], values[some], weights[some])
-            return np.concatenate([first, rest])
-        return self._size_by(frequencies, values, weights)
-
-    def _size_by(
-        self, frequencies: FloatArray, values: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """Return the bound by these values and their weights."""
-        setting = self.setting
-        real, imaginary = _cosines(frequencies, values, weights)
-        # The largest cosine of the phase between the ends of the near part.
-        turn = frequencies * (self.near[0] - setting.center) - np.arctan2(imaginary, real)
-        first = np.mod(turn, 2 * np.pi)
-        last = first + frequencies * (self.near[1] - self.near[0])
-        largest = np.where(last >= 2 * np.pi, 1.0, np.maximum(np.cos(first), np.cos(last)))
-        size, total = np.hypot(real, imaginary), float(weights.sum())
-        length = np.maximum(last - first, 1e-300)
-        turns = (np.floor(last / (2 * np.pi)) + 1) / length
-        average = np.minimum(1.0, turns * np.pi * np.sqrt(np.pi / (2 * np.maximum(size, 1e-300))))
-        return as_array(average * np.exp(size * largest - total * (1 - 1e-12)))
 
     def _inverted(self, x: FloatArray) -> FloatArray:
         """Return `P(W_x > 0)` by the series."""
@@ -612,23 +537,3 @@ class _Inversion:
         setting = self.setting
         variance = float((setting.spread * (setting.values - x) ** 2).sum())
         return bernstein_reach(variance, _RARITY, setting.largest_step(x))
-
-
-@compiled
-def _cosines(
-    frequencies: FloatArray, values: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return real and imaginary part of `Σ w e^(iωv)` at evenly spaced frequencies."""
-    real, imaginary = np.zeros(len(frequencies)), np.zeros(len(frequencies))
-    spacing = frequencies[1] - frequencies[0] if len(frequencies) > 1 else 0.0
-    for v in range(len(values)):
-        x, y = 0.0, 0.0
-        turn_x, turn_y = math.cos(spacing * values[v]), math.sin(spacing * values[v])
-        for j in range(len(frequencies)):
-            # From one frequency to the next by a turn, and afresh before rounding adds up.
-            if j % 256 == 0:
-                x, y = math.cos(frequencies[j] * values[v]), math.sin(frequencies[j] * values[v])
-            real[j] += weights[v] * x
-            imaginary[j] += weights[v] * y
-            x, y = x * turn_x - y * turn_y, x * turn_y + y * turn_x
-    return real, imaginary

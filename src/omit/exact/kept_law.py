@@ -206,9 +206,20 @@ def sample_law(
         chosen = listed.sizes == size
         total = float(listed.probabilities[chosen].sum())
         chances = listed.probabilities[chosen] / total
-        return KeptLaw(
-            listed.sums[chosen], listed.sizes[chosen], chances, 2 * listed.missed / total
-        )
+        missed = 2 * listed.missed / total
+        return KeptLaw(listed.sums[chosen], listed.sizes[chosen], chances, missed)
+    return _sample_by_transform(values, counts, keep, size, noise, most_outcomes)
+
+
+def _sample_by_transform(
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    size: int,
+    noise: Noise,
+    most_outcomes: int,
+) -> KeptLaw:
+    """Return the same by the row of a table."""
     step = lattice_step(values)
     if step is None:
         raise TooManyOutcomes("the values lie on no lattice")
