@@ -85,9 +85,7 @@ class DataFrequencies:
         real, imaginary = _cosines(frequencies, offsets, weights)
         size, total = np.hypot(real, imaginary), float(weights.sum())
         fade = np.exp(size - total * (1 - 1e-12))
-        loud = fade > _FAINT / len(fade)
-        if not loud.any():
-            return 0.0
+        loud = (fade > _FAINT / len(fade)) | (fade == fade.max())
         farthest, faded = float(frequencies[loud].max()), float(fade[~loud].sum())
         lowest, mass = float(size[loud].min()), float(fade[loud].sum())
         angle = float(np.abs(np.arctan2(imaginary, real))[loud].max())
@@ -96,6 +94,7 @@ class DataFrequencies:
             return math.inf
         spacing = 2 * float(frequencies[0])
         number = np.arange(1.0, _MOST_ECHOES + 1)
+        between = (number - 0.5) * period
         first = number * period * (left - center - offsets[0]) - angle
         last = number * period * (right - center - offsets[0]) + angle
         turn = np.mod(first, 2 * np.pi)
@@ -105,11 +104,12 @@ class DataFrequencies:
         turns = (np.floor((last - first) / (2 * np.pi)) + 2) / length
         average = np.minimum(1.0, turns * np.pi * math.sqrt(math.pi / (2 * max(lowest, 1e-300))))
         average *= np.exp(lowest * (nearest - 1))
-        start = number * period - farthest
-        noise = quotient.largest_characteristic(start, left, right) / (np.pi * start)
-        echoes = float((noise * (average * mass + faded)).sum())
+        echoes = 0.0
+        for weight, start in ((average * mass, number * period - farthest), (faded, between)):
+            noise = quotient.largest_characteristic(start, left, right) / (np.pi * start)
+            echoes += float((noise * weight).sum())
         b, d = quotient.least_scales(left, right)
-        rest = replace(quotient.total, scale=b).frequencies_beyond(float(start[-1]), d)
+        rest = replace(quotient.total, scale=b).frequencies_beyond(float(between[-1]), d)
         return 2 * spacing * (echoes + (mass + faded) * rest / period)
 
 
