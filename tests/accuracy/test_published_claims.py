@@ -46,7 +46,7 @@ CELLS = tuple((i / 10, j / 10) for i in range(1, 10) for j in range(i, 10))
 AGE, HOURS = ("adult", "age"), ("adult", "hours-per-week")
 IRISH_AGE, EDUCATION = ("irish", "Age"), ("irish", "HighestEducationCompleted")
 TAX, SECURITY = ("census", "FEDTAX"), ("census", "FICA")
-MEAN, MODE = NoisyMean(), NoisyMode()
+MEAN, MODE = NoisyMean(variant="sum-and-count"), NoisyMode()
 
 Source = tuple[str, str]
 Cell = tuple[float, float]
@@ -134,7 +134,7 @@ def test_true_for_the_means_of_adult_sampling_is_worse_at_every_rate(
 ) -> None:
     # "it always increases with respect to the mechanism without sampling".
     # At all 99 rates: 1584 of 1584 points.
-    require_worse_the_more_is_left_out(source, NoisyMean(noise))  # type: ignore[arg-type]
+    require_worse_the_more_is_left_out(source, NoisyMean(noise, "sum-and-count"))  # type: ignore[arg-type]
 
 
 @outside_the_package
@@ -144,7 +144,7 @@ def test_true_for_the_means_of_irish_and_census_sampling_is_worse_at_every_rate(
     source: Source, noise: str
 ) -> None:
     # Rates of .2 and more, where Census is exact too.
-    mechanism = NoisyMean(noise)  # type: ignore[arg-type]
+    mechanism = NoisyMean(noise, "sum-and-count")  # type: ignore[arg-type]
     for epsilon in (0.25, 2.0):
         for rate in (0.2, 0.5, 0.8, 0.99):
             point = sampled(source, mechanism, epsilon, rate)
@@ -169,7 +169,7 @@ def test_monte_carlo_noise_the_few_rates_where_sampling_looks_better() -> None:
     # There is no such rate (the tests above). Averages of 500 runs for the mean and 2000 for the
     # mode change order by chance: so often are they expected to among the rates from .9 on.
     expected = {}
-    for mechanism in (MEAN, NoisyMean("gaussian"), MODE, NoisyMode("gaussian")):
+    for mechanism in (MEAN, NoisyMean("gaussian", "sum-and-count"), MODE, NoisyMode("gaussian")):
         plain, chances = error(AGE, mechanism, 0.25), []
         for step in range(90, 100):
             point = sampled(AGE, mechanism, 0.25, step / 100)
@@ -181,8 +181,8 @@ def test_monte_carlo_noise_the_few_rates_where_sampling_looks_better() -> None:
             chances.append(float(stats.norm.sf((point.value - plain.value) / spread)))
         expected[str(mechanism)] = round(sum(chances), 1)
     assert expected == {
-        "noisy mean, Laplace noise": 0.9,
-        "noisy mean, Gaussian noise": 4.0,
+        "noisy mean, Laplace noise, sum and count": 0.9,
+        "noisy mean, Gaussian noise, sum and count": 4.0,
         "noisy mode, Laplace noise": 0.0,
         "noisy mode, Gaussian noise": 1.8,
     }
@@ -220,7 +220,7 @@ def test_true_for_adult_and_laplace_noise_the_error_of_the_mean_stays_below_two_
 
 def test_false_for_gaussian_noise_at_the_stated_delta_the_mean_errs_by_more() -> None:
     # The published noise did not depend on delta (THEORY, Section 2); at delta = n^-2 it is larger.
-    gaussian = NoisyMean("gaussian")
+    gaussian = NoisyMean("gaussian", "sum-and-count")
     assert round(sampled(AGE, gaussian, 0.25, 0.41).value, 3) == 0.441
     assert round(sampled(AGE, gaussian, 0.25, 0.01).value, 2) == 2.91
 
@@ -318,7 +318,7 @@ def test_true_on_irish_no_suppression_improves_utility(
 @outside_the_package
 @pytest.mark.parametrize("source", [TAX, SECURITY], ids=str)
 def test_true_on_census_no_suppression_improves_utility(source: Source) -> None:
-    gaussian = NoisyMean("gaussian")
+    gaussian = NoisyMean("gaussian", "sum-and-count")
     plain = error(source, gaussian, 0.25)
     for m, M in ((0.1, 0.1), (0.1, 0.2), (0.1, 0.9), (0.5, 0.6), (0.9, 0.9)):
         assert error(source, gaussian, 0.25, OutlierScoreSuppression(m, M)).low > plain.high
@@ -365,7 +365,7 @@ def test_false_beyond_the_published_cells_the_mean_loses_more() -> None:
     # At (m, M) = (.1, .9), which Theorem 5.4 cannot calibrate and the mixture bound can; and with
     # Gaussian noise at the stated delta.
     assert round(max(losses(AGE, MEAN, 2.0, "mixture").values()), 3) == 0.662
-    assert round(max(losses(AGE, NoisyMean("gaussian"), 0.25).values()), 2) == 1.18
+    assert round(max(losses(AGE, NoisyMean("gaussian", "sum-and-count"), 0.25).values()), 2) == 1.18
 
 
 def test_monte_carlo_noise_the_smallest_loss_of_the_mean_is_not_0_021() -> None:
@@ -456,7 +456,7 @@ def test_false_for_the_mode_the_loss_grows_with_epsilon_in_just_over_half_of_the
 def test_false_for_census_with_gaussian_noise_the_loss_mostly_shrinks_with_epsilon() -> None:
     # On 1,080 records noise is most of the error: on FEDTAX the loss grows in 16 of the 47 steps.
     # Here two cells, in which it never does.
-    gaussian = NoisyMean("gaussian")
+    gaussian = NoisyMean("gaussian", "sum-and-count")
     cells = [OutlierScoreSuppression(m, M, bound="published") for m, M in ((0.5, 0.6), (0.9, 0.9))]
     for cell in cells:
         curve = [

@@ -42,6 +42,9 @@ from tests.parts import (
 
 pytestmark = pytest.mark.slow
 
+# A noisy sum over a noisy count, half of the budget each: what the numbers of THEORY are about.
+HALVES = NoisyMean(variant="sum-and-count")
+
 Symmetric = Literal["laplace", "gaussian"]
 each_noise = pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 
@@ -134,7 +137,7 @@ def ages() -> Column:
 def test_adult_ages_have_the_tabulated_errors(
     ages: Column, omission: Omission | None, printed: str
 ) -> None:
-    error = expected_error(ages, NoisyMean(), Guarantee(0.25), omission)
+    error = expected_error(ages, HALVES, Guarantee(0.25), omission)
     assert f"{error.value:.{len(printed) - 2}f}" == printed
     assert error.method == "exact"
     assert (error.high - error.low) / error.value < 1e-8
@@ -168,10 +171,16 @@ def test_quantiles_are_exceeded_as_often_as_they_say(noise: Symmetric, case: Cas
 
 def test_quantiles_on_adult_are_exceeded_as_often_in_a_fine_simulation(ages: Column) -> None:
     sampling, guarantee, runs = PoissonSampling(0.3), Guarantee(0.5), 40_000
-    error = expected_error(ages, NoisyMean(), guarantee, sampling)
+    error = expected_error(ages, HALVES, guarantee, sampling)
     base = base_guarantee(sampling, guarantee)
     draws = simulated_errors(
-        ages, NoisyMean(), base, sampling, ages.mean, runs, np.random.default_rng(5)
+        ages,
+        HALVES,
+        base,
+        sampling,
+        ages.mean,
+        runs,
+        np.random.default_rng(5),
     )
     assert error.median is not None
     assert error.quantile_90 is not None
@@ -206,7 +215,13 @@ def test_a_coarser_answer_on_adult_lies_within_the_precision_it_claims(
     ages: Column, epsilon: float, omission: Omission
 ) -> None:
     answers = [
-        expected_error(ages, NoisyMean(), Guarantee(epsilon), omission, tolerance=tolerance)
+        expected_error(
+            ages,
+            HALVES,
+            Guarantee(epsilon),
+            omission,
+            tolerance=tolerance,
+        )
         for tolerance in (1e-5, 1e-10)
     ]
     assert {answer.method for answer in answers} == {"exact"}
@@ -223,7 +238,7 @@ def test_under_replace_only_the_sum_is_noisy() -> None:
     error = expected_error(column, NoisyMean(variant="published"), guarantee)
     assert error.value == pytest.approx(100 * (100 / 0.5) / 100 / 38, rel=1e-9)
     guarantee = Guarantee(0.5, 1e-6, "replace")
-    scale = noisy_quotient(NoisyMean("gaussian"), guarantee, (0, 100)).total.scale
+    scale = noisy_quotient(NoisyMean("gaussian", "sum-and-count"), guarantee, (0, 100)).total.scale
     error = expected_error(column, NoisyMean("gaussian", "published"), guarantee)
     assert error.value == pytest.approx(100 * math.sqrt(2 / math.pi) * scale / 100 / 38, rel=1e-9)
 
@@ -231,12 +246,12 @@ def test_under_replace_only_the_sum_is_noisy() -> None:
 def test_a_rule_leaves_a_bias_and_less_noise() -> None:
     column = Column.from_counts([20, 50, 90], [400, 500, 100], bounds=(0, 100))
     guarantee, rule = Guarantee(1.0), RuleSuppression(keep=(0, 60))
-    noise = noisy_quotient(NoisyMean(), guarantee, (0, 60))
+    noise = noisy_quotient(HALVES, guarantee, (0, 60))
     assert noise.count is not None
     expected = MeanByEnumeration(
         (20, 50), (400, 500), (1, 1), "laplace", noise.total.scale, noise.count.scale, 42.0
     ).expected()
-    error = expected_error(column, NoisyMean(), guarantee, rule)
+    error = expected_error(column, HALVES, guarantee, rule)
     assert error.value == pytest.approx(100 * expected / 42, rel=1e-8)
     assert error.parts is not None
     left = (20 * 400 + 50 * 500) / 900
@@ -247,11 +262,11 @@ def test_the_parts_of_the_error_are_bias_and_two_deviations_of_the_quotient() ->
     values, counts = np.arange(20, 70), np.arange(150, 100, -1)
     column = Column.from_counts(values, counts, bounds=(0, 100))
     guarantee, sampling = Guarantee(2.0), PoissonSampling(0.5)
-    error = expected_error(column, NoisyMean(), guarantee, sampling)
+    error = expected_error(column, HALVES, guarantee, sampling)
     assert error.parts is not None
     base = sampling.calibrate(guarantee)
     assert isinstance(base, Guarantee)
-    noise = noisy_quotient(NoisyMean(), base, (0, 100))
+    noise = noisy_quotient(HALVES, base, (0, 100))
     assert noise.count is not None
     mean, number = column.mean, column.size / 2
     sampled = math.sqrt(0.25 * float((counts * (values - mean) ** 2).sum())) / number
@@ -259,7 +274,7 @@ def test_the_parts_of_the_error_are_bias_and_two_deviations_of_the_quotient() ->
     assert error.parts.bias == pytest.approx(0.0, abs=1e-9)
     assert error.parts.omission == pytest.approx(100 * sampled / mean)
     assert error.parts.noise == pytest.approx(100 * noisy / mean)
-    without = expected_error(column, NoisyMean(), guarantee).parts
+    without = expected_error(column, HALVES, guarantee).parts
     assert without is not None
     assert without.omission == 0.0
 
@@ -324,17 +339,17 @@ def test_values_of_many_thousands_do_not_overflow_the_series(angle: float) -> No
 def test_a_true_mean_of_zero_has_no_relative_error() -> None:
     column = Column.from_counts([-10, 10], [300, 300], bounds=(-20, 20))
     with pytest.raises(InvalidInput, match="truth is 0"):
-        expected_error(column, NoisyMean(), Guarantee(1.0))
-    error = expected_error(column, NoisyMean(), Guarantee(1.0), truth=2.0)
+        expected_error(column, HALVES, Guarantee(1.0))
+    error = expected_error(column, HALVES, Guarantee(1.0), truth=2.0)
     assert error.value > 0
 
 
 def test_a_column_of_text_has_no_mean() -> None:
     column = Column.from_values(["a", "b"], categories=("a", "b"))
     with pytest.raises(InvalidInput, match="mean"):
-        expected_error(column, NoisyMean(), Guarantee(1.0))
+        expected_error(column, HALVES, Guarantee(1.0))
     with pytest.raises(InvalidInput, match="mean"):
-        expected_error(column, NoisyMean(), Guarantee(1.0), truth=1.0)
+        expected_error(column, HALVES, Guarantee(1.0), truth=1.0)
 
 
 def test_one_value_far_from_all_others_is_not_cut_off() -> None:
@@ -343,7 +358,7 @@ def test_one_value_far_from_all_others_is_not_cut_off() -> None:
     truth, rate = float((values * counts).sum() / counts.sum()), 0.001
     base = PoissonSampling(rate).calibrate(Guarantee(200.0, 1e-9))
     assert isinstance(base, Guarantee)
-    noise = noisy_quotient(NoisyMean("gaussian"), base, (0.0, 1e6))
+    noise = noisy_quotient(NoisyMean("gaussian", "sum-and-count"), base, (0.0, 1e6))
 
     def expected(outlier: float) -> float:
         keep = np.append(np.full(100, rate), outlier)
@@ -391,7 +406,7 @@ def test_clipped_answers_gain_nothing_by_sampling(
     ages: Column, rate: float | None, printed: str
 ) -> None:
     omission = None if rate is None else PoissonSampling(rate)
-    error = expected_error(ages, NoisyMean(), Guarantee(0.0006), omission, details=False)
+    error = expected_error(ages, HALVES, Guarantee(0.0006), omission, details=False)
     assert f"{error.value:.5f}" == printed
 
 
@@ -569,7 +584,7 @@ def test_sums_far_from_zero_keep_their_digits_under_replace() -> None:
     assert expected_error(
         far, NoisyMean("laplace", "published", "squared"), guarantee
     ).value == pytest.approx(2e-6)
-    error = expected_error(far, NoisyMean(), guarantee)
+    error = expected_error(far, HALVES, guarantee)
     assert error.method == "exact"
     assert error.value == pytest.approx(1e-16)
     sample = expected_error(
@@ -583,7 +598,9 @@ def test_sums_far_from_zero_keep_their_digits_under_replace() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [NoisyMean(), NoisyMean("laplace", "published", "squared")], ids=str
+    "mechanism",
+    [HALVES, NoisyMean("laplace", "published", "squared")],
+    ids=str,
 )
 def test_answers_far_from_zero_tell_neighbours_apart_no_better(
     mechanism: NoisyMean,
@@ -606,18 +623,18 @@ def test_answers_far_from_zero_tell_neighbours_apart_no_better(
 def test_bounds_too_far_from_zero_for_a_noisy_count_are_refused() -> None:
     far = Column.from_counts([1e15, 1e15 + 1], [932, 68], bounds=(1e15, 1e15 + 1))
     with pytest.raises(InvalidInput, match="too far from 0"):
-        expected_error(far, NoisyMean(), Guarantee(1.0))
+        expected_error(far, HALVES, Guarantee(1.0))
 
 
 def test_where_the_law_has_too_many_outcomes_only_records_are_drawn() -> None:
     rng = np.random.default_rng(0)
     column = Column.from_values(rng.uniform(0, 100, 100), bounds=(0, 100))
     sampling = PoissonSampling(0.5)
-    error = expected_error(column, NoisyMean(), Guarantee(0.133), sampling)
+    error = expected_error(column, HALVES, Guarantee(0.133), sampling)
     assert (error.method, error.median) == ("simulated", None)
     assert error.reason is not None
     assert "the noisy count falls below 1" in error.reason
-    drawn = expected_error(column, NoisyMean(), Guarantee(0.133), sampling, method="simulated")
+    drawn = expected_error(column, HALVES, Guarantee(0.133), sampling, method="simulated")
     assert error.high - error.low < (drawn.high - drawn.low) / 3
 
 
@@ -626,7 +643,13 @@ def test_thousands_of_different_values_are_exact_within_bounded_memory() -> None
     column = Column.from_values(numbers, bounds=(0, 1000))
     rounded = Column.from_values(np.round(numbers), bounds=(0, 1000))
     fine, coarse = (
-        expected_error(each, NoisyMean(), Guarantee(1.0), PoissonSampling(0.3), details=False)
+        expected_error(
+            each,
+            HALVES,
+            Guarantee(1.0),
+            PoissonSampling(0.3),
+            details=False,
+        )
         for each in (column, rounded)
     )
     assert fine.method == coarse.method == "exact"
@@ -637,7 +660,7 @@ def test_thousands_of_different_values_are_exact_within_bounded_memory() -> None
 def test_more_different_values_than_there_is_memory_for_are_refused() -> None:
     column = Column.from_values(np.arange(200_001.0), bounds=(0, 1e6))
     with pytest.raises(InvalidInput, match="200,001 different values"):
-        expected_error(column, NoisyMean(), Guarantee(1.0), PoissonSampling(0.3))
+        expected_error(column, HALVES, Guarantee(1.0), PoissonSampling(0.3))
 
 
 @pytest.mark.parametrize("rate", [1e-6, 1e-310])

@@ -27,7 +27,7 @@ def test_under_add_remove_sum_and_count_get_half_of_epsilon_each(
 ) -> None:
     # One record more moves the sum by its own value, wherever the other bound is: the published
     # code's upper minus lower is too little.
-    noise = noisy_quotient(NoisyMean(), Guarantee(0.5), bounds)
+    noise = noisy_quotient(NoisyMean(variant="sum-and-count"), Guarantee(0.5), bounds)
     assert noise.count is not None
     assert (noise.total.name, noise.count.name) == ("laplace", "laplace")
     assert noise.total.scale == pytest.approx(sensitivity / 0.25)
@@ -47,7 +47,8 @@ def test_under_replace_the_count_is_public_and_all_goes_to_the_sum(
 
 
 def test_gaussian_noise_gives_sum_and_count_half_of_epsilon_and_half_of_delta() -> None:
-    noise = noisy_quotient(NoisyMean("gaussian"), Guarantee(1.0, 1e-6), (-20, 90))
+    halves = NoisyMean("gaussian", "sum-and-count")
+    noise = noisy_quotient(halves, Guarantee(1.0, 1e-6), (-20, 90))
     assert noise.count is not None
     assert (noise.total.name, noise.count.name) == ("gaussian", "gaussian")
     assert Gaussian(noise.total.scale).precise_delta(0.5, 90) == pytest.approx(5e-7, rel=1e-9)
@@ -70,7 +71,7 @@ def test_a_noisy_count_below_one_is_taken_for_one() -> None:
     answers = drawn_answers(
         published, ages, empty, ages.bounds, guarantee, np.random.default_rng(1)
     )
-    scale = noisy_quotient(NoisyMean(), guarantee, ages.bounds).total.scale
+    scale = noisy_quotient(published, guarantee, ages.bounds).total.scale
     # The mean absolute Laplace noise is its scale, with a deviation of scale / sqrt(4000): 6 sigma.
     assert np.abs(answers).mean() == pytest.approx(scale, rel=6 / math.sqrt(4000))
 
@@ -124,7 +125,13 @@ def test_what_gives_no_noise_is_refused(
     noise: str, guarantee: Guarantee, bounds: tuple[float, float] | None, message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        NoisyMean(noise).quotient(guarantee, bounds)  # type: ignore[arg-type]
+        NoisyMean(noise, "sum-and-count").quotient(guarantee, bounds)  # type: ignore[arg-type]
+
+
+def test_bounds_that_are_one_point_need_no_noise() -> None:
+    quotient = NoisyMean().quotient(Guarantee(1.0), (7.0, 7.0))
+    drawn = quotient.draw(np.zeros(3), np.array([0.0, 1.0, 9.0]), np.random.default_rng(1))
+    assert drawn.tolist() == [7.0, 7.0, 7.0]
 
 
 def test_a_relation_of_unknown_sensitivity_is_refused() -> None:

@@ -143,7 +143,7 @@ Statistic = Annotated[
 Mechanism = Annotated[
     str,
     _option(
-        "laplace, gaussian, for the mean also laplace-two-sums, gaussian-two-sums, "
+        "laplace, gaussian, for the mean also laplace-sum-and-count, gaussian-sum-and-count, "
         "laplace-published and gaussian-published, for the mode also exponential, gumbel, "
         "exponential-published and gumbel-published, or all; for quantiles permute-and-flip (on "
         "columns with a step, where it is the default), smooth-laplace, smooth-laplace-tight, "

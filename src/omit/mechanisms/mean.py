@@ -38,7 +38,7 @@ from omit.mechanisms.moments import NearZero, PreparedAdditive, by_size
 # of the values then still have digits to tell answers within the bounds apart.
 _FARTHEST = 1e6
 # What is said of a variant after the noise.
-_VARIANTS = {"sum-and-count": "", "two-sums": ", two sums", "published": ", as published"}
+_VARIANTS = {"two-sums": "", "sum-and-count": ", sum and count", "published": ", as published"}
 # A quotient by a noisy count of less than this part of the true one is far off, and its error is
 # estimated well by this many of them.
 _SMALL_PART = 0.1
@@ -55,12 +55,12 @@ class NoisyMean(NumberMechanism):
     values exceed the lower bound by, whose sensitivity is the width of the bounds. Under add-remove
     there are two ways:
 
-    - *Sum and count.* Half of epsilon and of delta goes to the sum, whose sensitivity is the
-      largest absolute value within the bounds, and half to the count, whose sensitivity is 1.
     - *Two sums.* What the values exceed the lower bound by, and what they fall short of the upper
       bound by. A record adds a pair of numbers to them that add up to the width of the bounds, so
       noise for the whole of epsilon and delta on each of them is enough. Their sum is the width
       times the number of records.
+    - *Sum and count.* Half of epsilon and of delta goes to the sum, whose sensitivity is the
+      largest absolute value within the bounds, and half to the count, whose sensitivity is 1.
 
     The noisy number of records is clamped at 1.
 
@@ -68,9 +68,9 @@ class NoisyMean(NumberMechanism):
     ----------
     noise : {"laplace", "gaussian"}
         Gaussian noise needs delta > 0.
-    variant : {"sum-and-count", "two-sums", "published"}
+    variant : {"two-sums", "sum-and-count", "published"}
         What has noise under add-remove, and whether answers are clipped to the bounds, which is
-        post-processing and costs no privacy: with sum and count or two sums they are. As published
+        post-processing and costs no privacy: with two sums or sum and count they are. As published
         they are quotients of sum and count and left as they are. They may then be far outside where
         the noisy count falls below 1, and their expected error is mostly that of this rare event.
     metric : {"relative", "squared"}
@@ -81,9 +81,9 @@ class NoisyMean(NumberMechanism):
     --------
     >>> from omit import Guarantee
     >>> NoisyMean().quotient(Guarantee(1.0), (0, 125)).total
-    Laplace(scale=250.0)
-    >>> NoisyMean(variant="two-sums").quotient(Guarantee(1.0), (0, 125)).total
     Laplace(scale=125.0)
+    >>> NoisyMean(variant="sum-and-count").quotient(Guarantee(1.0), (0, 125)).total
+    Laplace(scale=250.0)
 
     References
     ----------
@@ -91,7 +91,7 @@ class NoisyMean(NumberMechanism):
     """
 
     noise: Literal["laplace", "gaussian"] = "laplace"
-    variant: Literal["sum-and-count", "two-sums", "published"] = "sum-and-count"
+    variant: Literal["two-sums", "sum-and-count", "published"] = "two-sums"
     metric: Literal["relative", "squared"] = "relative"
 
     statistic: ClassVar[str] = "mean"
@@ -128,6 +128,8 @@ class NoisyMean(NumberMechanism):
         if guarantee.neighbours == REPLACE:
             return NoisyQuotient(self._noise(guarantee, upper - lower), None, clipped, lower)
         if self.variant == "two-sums":
+            if lower == upper:  # the answer is that point, whatever the data are
+                return NoisyQuotient(NoNoise(), NoNoise(), bounds, lower)
             # A record adds a pair of numbers whose L1 norm is the width, and the L2 norm no more.
             return TwoSums(self._noise(guarantee, upper - lower), bounds)
         return self._sum_and_count(guarantee, bounds, clipped)

@@ -25,8 +25,8 @@ CLUSTERINGS = ("kmeans", "kmedian")
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
 # Never among "all": for comparing with papers, not clipped to the bounds, or not private.
 _NOT_AMONG_ALL = (
-    "laplace-two-sums",
-    "gaussian-two-sums",
+    "laplace-sum-and-count",
+    "gaussian-sum-and-count",
     "laplace-published",
     "gaussian-published",
     "smooth-laplace-unpadded",
@@ -96,7 +96,7 @@ def known_mechanisms(
     Examples
     --------
     >>> list(known_mechanisms("mean"))
-    ['laplace', 'gaussian', 'laplace-two-sums', 'gaussian-two-sums', ...]
+    ['laplace', 'gaussian', 'laplace-sum-and-count', 'gaussian-sum-and-count', ...]
     """
     if metric is not None and metric not in METRICS:
         raise InvalidInput(f"Expected metric={metric!r} to be mse or relative.")
@@ -259,8 +259,8 @@ def _means(metric: str | None, neighbours: str) -> Makers:
     return {
         "laplace": lambda: NoisyMean("laplace"),
         "gaussian": lambda: NoisyMean("gaussian"),
-        "laplace-two-sums": lambda: NoisyMean("laplace", "two-sums"),
-        "gaussian-two-sums": lambda: NoisyMean("gaussian", "two-sums"),
+        "laplace-sum-and-count": lambda: NoisyMean("laplace", "sum-and-count"),
+        "gaussian-sum-and-count": lambda: NoisyMean("gaussian", "sum-and-count"),
         "laplace-published": lambda: NoisyMean("laplace", "published"),
         "gaussian-published": lambda: NoisyMean("gaussian", "published"),
     }

@@ -24,7 +24,7 @@ STATISTICS = (
 MECHANISMS = (
     "laplace", "laplace", "laplace", "laplace", "gaussian", "gaussian", "gumbel", "all",
     "exponential", "smooth-student", "permute-and-flip", "exponential-published",
-    "laplace-published", "laplace-two-sums",
+    "laplace-published", "laplace-sum-and-count",
 )  # fmt: skip
 GOOD: dict[str, tuple[str, ...]] = {
     "--epsilon": ("0", "0.1", "0.5", "1", "2.5", "10", "100"),
