@@ -66,6 +66,12 @@ class Best(Result):
         ratio = comparison.rows[1].ratio
         factor = "" if ratio is None else f" (error {ratio:.4g} times that of all records)"
         private = comparison.question.mechanism.private
+        if not any(map(comparison.informs, comparison.rows[:2])):
+            return (
+                f"None: of {self.tried} omissions tried, none tells more than the middle of the "
+                f"bounds {'at' if private else 'with'} {comparison.guarantee_shown}, and using all "
+                "records does not, either."
+            )
         if self.omission is None:
             sure = "surely beats" if comparison.rows[1].standing == "undecided" else "beats"
             return (
