@@ -180,20 +180,21 @@ def _expected(
         if 10 * tolerance > _COARSEST / 10:
             break
         tolerance *= 10
-    most = (_MOST_QUICKLY if quick else _MOST)[_way(setting)]
     try:
-        return _by_law(setting, most, _COARSEST)
+        return _by_law(setting, _most_outcomes(setting, quick), _COARSEST)
     except TooManyOutcomes as too_many:
         raise NoExactMean(f"{reason}, and {too_many}") from too_many
 
 
-def _way(setting: MeanSetting) -> str:
-    """Return how noise is integrated out for most of the sums that can be left."""
-    if not setting.quotient.by_rules:
-        return "formulas"
-    # Rules are needed for sums near the truth only.
-    near = setting.quotient.certain_beyond / (_FAR * math.sqrt(setting.data_variance) or 1.0)
-    return "series" if near < _MOST["rules"] / _MOST["series"] else "rules"
+def _most_outcomes(setting: MeanSetting, quick: bool) -> int:
+    """Return how many outcomes may be listed, by how noise is integrated out for them."""
+    most, quotient = _MOST_QUICKLY if quick else _MOST, setting.quotient
+    if not quotient.by_rules:
+        return most["formulas"]
+    # Rules are needed for sums near the truth only, and the sums lie within this many deviations.
+    widest = _FAR * math.sqrt(setting.data_variance)
+    share = min(quotient.certain_beyond / widest, 1.0) if widest > 0 else 1.0
+    return min(most["series"], int(most["rules"] / share))
 
 
 def _outlier(setting: MeanSetting) -> int | None:
