@@ -3,6 +3,7 @@
 import pandas as pd
 
 from omit.papers import Claim, Computed, Finding
+from omit.papers.omitting_records.better_mechanisms import compared
 from omit.papers.omitting_records.cells import judged_cells
 
 
@@ -17,7 +18,7 @@ def standing(claim: Claim, numbers: object) -> str:
 
 
 class Judged(Computed):
-    """A judged table in place of what a study computed."""
+    """A judged table in place of what a study computed, without mechanisms beyond the paper."""
 
     def __init__(self, table: pd.DataFrame) -> None:
-        self._known = {(judged_cells, ()): table}
+        self._known = {(judged_cells, ()): table, (compared, ()): None}

@@ -137,7 +137,7 @@ def test_the_page_has_thirteen_figures_and_the_table(results: Reproduction, tmp_
     assert [f"figure-{number:02}" for number in range(1, 14)] == [
         name for name in names if len(name) == 9 and name <= "figure-13"
     ]
-    assert names[-1] == "table-01"
+    assert names[-2:] == ["table-01", "better-mechanisms"]
     index = results.write_report(tmp_path)
     assert "Distributions are 60 draws" in index.read_text(encoding="utf-8")
     errors = pd.read_csv(tmp_path / "figure-08.csv")

@@ -17,7 +17,7 @@ from omit._numeric import FloatArray
 from omit.accuracy.grids import ErrorGrid
 from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon
 from omit.papers import base
-from omit.papers.accuracy_gains import cells
+from omit.papers.accuracy_gains import better_mechanisms, cells
 from omit.papers.accuracy_gains.cells import BIMODAL, LINE_EPSILONS, LOGNORMAL, POPULATION, Line
 from omit.papers.accuracy_gains.figures import EXHIBITS, exhibits_on
 from omit.papers.base import Claim, Computed, Finding, OwnData, Paper, agreement, claim, claims_in
@@ -490,8 +490,8 @@ PAPER = Paper(
     "J. Hu, J. Drechsler and H. J. Kim, 'Accuracy Gains from Privacy Amplification "
     "Through Sampling for Differential Privacy', Journal of Survey Statistics and Methodology, "
     "2022",
-    EXHIBITS,
-    claims_in(globals()),
+    (*EXHIBITS, better_mechanisms.EXHIBIT),
+    (*claims_in(globals()), better_mechanisms.SAMPLING_PAYS),
     notes=_notes,
     refusals={
         "exact": "accuracy-gains has no exact errors to leave out: its samples are drawn already.",
