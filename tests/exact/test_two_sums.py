@@ -114,7 +114,7 @@ def test_draws_are_those_of_two_noisy_sums(noise: Symmetric) -> None:
     law = noise_named(noise)(5.0)
     quotient = TwoSums(law, (lower, lower + width))
     shift, rng = quotient.origin - lower, np.random.default_rng(4)
-    drawn = quotient.draw(np.full(runs, 12.0 - 3 * shift), np.full(runs, 3.0), rng) - lower
+    drawn = quotient.draw(np.full(runs, 12.0 - 3 * shift), np.full(runs, 3.0), rng)
     first, second = 12.0 + law.draw(rng, (runs,)), 12.0 + law.draw(rng, (runs,))
     by_hand = np.clip(width * first / np.maximum(first + second, width), 0, width)
     for level in (0.0, 2.0, 4.0, 7.0):

@@ -5,11 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-from omit import Column, Guarantee, InvalidInput, NoisyMean, Relation, WrongNeighbours
+from omit import (
+    Column,
+    Guarantee,
+    InvalidInput,
+    NoisyMean,
+    NoNoiseNeeded,
+    Relation,
+    WrongNeighbours,
+)
 from omit.laws.noise import Gaussian
 from omit.mechanisms.base import number_errors
 from omit.mechanisms.mean import PreparedMean
@@ -131,7 +140,7 @@ def test_what_gives_no_noise_is_refused(
 def test_bounds_that_are_one_point_need_no_noise() -> None:
     quotient = NoisyMean().quotient(Guarantee(1.0), (7.0, 7.0))
     drawn = quotient.draw(np.zeros(3), np.array([0.0, 1.0, 9.0]), np.random.default_rng(1))
-    assert drawn.tolist() == [7.0, 7.0, 7.0]
+    assert (drawn + quotient.origin).tolist() == [7.0, 7.0, 7.0]
 
 
 def test_a_relation_of_unknown_sensitivity_is_refused() -> None:
@@ -224,3 +233,17 @@ def test_no_answer_tells_neighbouring_databases_apart_by_more_than_the_promise(
         for p, q in ((one, other), (other, one), (1 - one, 1 - other), (1 - other, 1 - one)):
             largest = max(largest, float((p - math.exp(0.9) * q).max()))
     assert largest <= delta + 1e-12
+
+
+@pytest.mark.parametrize("variant", ["two-sums", "sum-and-count", "published"])
+def test_drawn_errors_far_from_zero_have_the_digits_of_their_noise(variant: Any) -> None:
+    near = Column.from_counts([0, 1], [932, 68], bounds=(0, 1))
+    far = Column.from_counts([1e15, 1e15 + 1], [932, 68], bounds=(1e15, 1e15 + 1))
+    for promise in (Guarantee(1.0, neighbours="replace"), NoNoiseNeeded("nothing to hide")):
+        first, second = (
+            NoisyMean("laplace", variant, "squared")
+            .prepare(column, promise)
+            .errors(np.repeat(column.counts[None, :], 50, axis=0), np.random.default_rng(3))
+            for column in (near, far)
+        )
+        np.testing.assert_allclose(second, first, rtol=1e-9, atol=1e-30)

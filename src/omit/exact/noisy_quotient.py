@@ -112,11 +112,11 @@ class NoisyQuotient(Quotient):
         ).reshape(sums.shape)  # fmt: skip
 
     def draw(self, sums: FloatArray, sizes: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return one answer for each sum and number of records, with the origin."""
+        """Return one answer, less the origin, for each sum and number of records."""
         total = sums + self.total.draw(rng, sums.shape)
         if self.count is not None:
             sizes = sizes + self.count.draw(rng, sums.shape)
-        return as_array(self._answers(total, sizes) + self.origin)
+        return self._answers(total, sizes)
 
     @property
     def smoothing(self) -> LogConcaveNoise:

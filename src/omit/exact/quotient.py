@@ -49,7 +49,7 @@ class Quotient(ABC):
 
     @abstractmethod
     def draw(self, sums: FloatArray, sizes: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return one answer for each sum and number of records, with the origin."""
+        """Return one answer, less the origin, for each sum and number of records."""
 
     @property
     @abstractmethod

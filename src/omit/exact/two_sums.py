@@ -124,10 +124,10 @@ class TwoSums(Quotient):
         ).reshape(sums.shape)  # fmt: skip
 
     def draw(self, sums: FloatArray, sizes: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return one answer for each sum and number of records, with the origin."""
+        """Return one answer, less the origin, for each sum and number of records."""
         first = sums + self.total.draw(rng, sums.shape)
         second = self.width * sizes - sums + self.total.draw(rng, sums.shape)
-        return as_array(self._answers(first, (first + second) / self.width) + self.origin)
+        return self._answers(first, (first + second) / self.width)
 
     @property
     def is_gaussian(self) -> bool:

@@ -263,9 +263,16 @@ def per_cent(truth: float) -> float:
 
 def number_errors(metric: str, answers: NDArray[Any], truth: float) -> FloatArray:
     """Return squared differences to the truth, or distances in per cent of it."""
-    if metric == "squared":
-        return as_array((answers - truth) ** 2)
-    return as_array(per_cent(truth) * np.abs(answers - truth))
+    return distance_errors(metric, as_array(np.abs(answers - truth)), truth)
+
+
+def distance_errors(metric: str, distances: FloatArray, truth: float) -> FloatArray:
+    """Return the errors of answers at these distances from the truth.
+
+    Far from 0 an answer is rounded by more than its distance, so that is computed before the answer
+    is.
+    """
+    return as_array(distances**2 if metric == "squared" else per_cent(truth) * distances)
 
 
 METRICS = {

@@ -25,6 +25,7 @@ from omit.mechanisms.base import (
     NumberMechanism,
     Prepared,
     Promise,
+    distance_errors,
     given_or_own,
     independent_inclusion,
     number_errors,
@@ -197,11 +198,14 @@ class PreparedMean(Prepared):
 
     def answers(self, counts: Counts, rng: np.random.Generator) -> FloatArray:
         """Return one noisy mean for each row of counts."""
-        return self.quotient.draw(*self._sums_and_sizes(counts), rng)
+        above = self.quotient.draw(*self._sums_and_sizes(counts), rng)
+        return as_array(above + self.quotient.origin)
 
     def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
         """Return distances to the truth in per cent of it, or squared."""
-        return number_errors(self.mechanism.metric, self.answers(kept, rng), self.truth)
+        above = self.quotient.draw(*self._sums_and_sizes(kept), rng)
+        distances = as_array(np.abs(above - self._truth_above_origin))
+        return distance_errors(self.mechanism.metric, distances, self.truth)
 
     def integrated_errors(self, kept: Counts) -> FloatArray | None:
         """Return the relative error of each row of counts, averaged over the noise."""
@@ -280,18 +284,20 @@ class PreparedMean(Prepared):
 
     @property
     def _truth_above_origin(self) -> float:
-        """What the truth exceeds the origin by.
-
-        The column's own mean is known to more digits than a float far from 0 has.
-        """
-        origin = self.quotient.origin
-        own = self.truth == self.column.mean
-        return self.column.mean_above(origin) if own else self.truth - origin
+        return above_origin(self.column, self.truth, self.quotient.origin)
 
     def _sums_and_sizes(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
         """Return the sum, less the origin of every value, and the number of each row's records."""
         sums = counts @ (as_array(self.column.values) - self.quotient.origin)
         return as_array(sums), as_array(counts.sum(axis=1))
+
+
+def above_origin(column: Column, truth: float, origin: float) -> float:
+    """Return what the truth exceeds the origin by.
+
+    The column's own mean is known to more digits than a float far from 0 has.
+    """
+    return column.mean_above(origin) if truth == column.mean else truth - origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,12 +311,7 @@ class BareMean(Prepared):
 
     def answers(self, counts: Counts, rng: np.random.Generator | None = None) -> FloatArray:
         """Return the mean of each row of counts."""
-        if self.bounds is None:
-            raise InvalidInput("The mean needs a column of numbers with declared bounds.")
-        origin = self.bounds[0]
-        sums = counts @ (as_array(self.column.values) - origin)
-        means = as_array(sums / np.maximum(counts.sum(axis=1), SMALLEST_COUNT) + origin)
-        return means if self.mechanism.variant == "published" else np.clip(means, *self.bounds)
+        return as_array(self._above(counts) + self._origin)
 
     def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
         """Return the error of each row, in which nothing is random."""
@@ -318,7 +319,23 @@ class BareMean(Prepared):
 
     def integrated_errors(self, kept: Counts) -> FloatArray:
         """Return the error of each row, in which nothing is random."""
-        return number_errors(self.mechanism.metric, self.answers(kept), self.truth)
+        truth = above_origin(self.column, self.truth, self._origin)
+        distances = as_array(np.abs(self._above(kept) - truth))
+        return distance_errors(self.mechanism.metric, distances, self.truth)
+
+    @property
+    def _origin(self) -> float:
+        if self.bounds is None:
+            raise InvalidInput("The mean needs a column of numbers with declared bounds.")
+        return self.bounds[0]
+
+    def _above(self, counts: Counts) -> FloatArray:
+        """Return what the mean of each row exceeds the lower bound by, clipped if answers are."""
+        sums = counts @ (as_array(self.column.values) - self._origin)
+        means = as_array(sums / np.maximum(counts.sum(axis=1), SMALLEST_COUNT))
+        if self.mechanism.variant == "published" or self.bounds is None:
+            return means
+        return np.clip(means, 0.0, self.bounds[1] - self._origin)
 
     def exact_error(
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False

@@ -31,7 +31,7 @@ from omit.mechanisms.base import (
     Mechanism,
     Prepared,
     Promise,
-    number_errors,
+    distance_errors,
     per_cent,
 )
 
@@ -140,7 +140,8 @@ class PreparedMoments(Prepared):
 
     def errors(self, kept: Counts, rng: np.random.Generator) -> FloatArray:
         """Return squared differences to the truth, or distances in per cent of it."""
-        return number_errors(self.mechanism.metric, self.answers(kept, rng), self.truth)
+        distances = as_array(np.abs(self.near_answers(kept, rng) - self.near.truth))
+        return distance_errors(self.mechanism.metric, distances, self.truth)
 
     def integrated_errors(self, kept: Counts) -> FloatArray:
         """Return the expected error over the noise for each row of counts."""

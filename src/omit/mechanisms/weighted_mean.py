@@ -89,7 +89,8 @@ class PreparedWeightedMean(base.Prepared):
 
     def answers(self, kept: base.Counts, rng: np.random.Generator) -> FloatArray:
         """Return one noisy mean for each row of counts."""
-        return self.quotient.draw(*self._sums_and_weights(kept), rng)
+        above = self.quotient.draw(*self._sums_and_weights(kept), rng)
+        return as_array(above + self.quotient.origin)
 
     def errors(self, kept: base.Counts, rng: np.random.Generator) -> FloatArray:
         """Return distances to the truth in per cent of it."""
