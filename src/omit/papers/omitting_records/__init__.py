@@ -413,7 +413,7 @@ def _on_all_ages(table: pd.DataFrame, others: Sequence[str]) -> str:
 
 
 _LAPLACE_IS_BEST = Claim(
-    "Section 3.1",
+    "Figures 10 to 13",
     "With Laplace noise the mode is right more often than with exponential noise or by the "
     "exponential mechanism.",
     _ON_MECHANISMS,
@@ -441,7 +441,7 @@ def _all_records_win(version: str) -> Judge:
 
 
 _NOTHING_BEATS_ALL_RECORDS = Claim(
-    "Title",
+    "Section 7",
     "Sampling and suppression degrade the trade-off: the best release omits no record.",
     _ON_MECHANISMS,
     under_every_reading(
