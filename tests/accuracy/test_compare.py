@@ -27,6 +27,7 @@ from omit import (
     read,
     solve,
 )
+from omit.mechanisms import LatticeQuantile
 from omit.omissions import ThresholdOutlierRemoval
 from tests.accuracy.own_classes import Dial, HalfOfTheOld, NoisyTotal, SetCounts
 
@@ -380,3 +381,11 @@ def test_modes_and_clusterings_have_no_middle() -> None:
     result = compare(ages, NoisyMode(), Guarantee(1.0))
     assert result.uninformed is None
     assert not any("middle of the bounds" in note for note in result.notes)
+
+
+def test_an_error_that_nobody_can_see_has_no_ratios() -> None:
+    whole = Column.from_values([30, 40, 40, 40, 50] * 200, bounds=(0, 100), step=1)
+    result = compare(whole, LatticeQuantile(), Guarantee(1.0), PoissonSampling(0.5))
+    assert 0 <= result.baseline.value < 1e-15
+    assert result.rows[0].ratio is None
+    assert "gives no error that could be seen" in result.verdict

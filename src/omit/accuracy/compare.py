@@ -25,6 +25,10 @@ from omit.mechanisms.base import Mechanism, number_errors
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 
+# Errors of this part of those of an answer that needs no data are invisible: a median that is
+# never missed has one of 1e-175, and ratios to it mean nothing.
+_INVISIBLE = 1e-15
+
 
 def compare(
     data: Data, mechanism: Mechanism, guarantee: Guarantee, *omissions: Omission, **options: Any
@@ -67,11 +71,13 @@ def compared(question: Question, omissions: Sequence[Omission]) -> Comparison:
     baseline = settings[0]
     if isinstance(baseline, Row):
         raise Unattainable(str(baseline.reason))
+    uninformed = _uninformed(baseline)
     if question.data.coupled and not _is_exact(baseline):
         rows = _rows_run_by_run(settings)
     else:
-        rows = _rows_by_intervals(settings)
-    comparison = Comparison(question, tuple(rows), baseline.prepared.notes, _uninformed(baseline))
+        unseen = 0.0 if uninformed is None else _INVISIBLE * uninformed.limit
+        rows = _rows_by_intervals(settings, unseen)
+    comparison = Comparison(question, tuple(rows), baseline.prepared.notes, uninformed)
     return replace(comparison, rows=tuple(map(partial(_informing, comparison), rows)))
 
 
@@ -128,8 +134,11 @@ def _is_exact(setting: Setting) -> bool:
     return True
 
 
-def _rows_by_intervals(settings: Sequence[Setting | Row]) -> list[Row]:
-    """Return rows that are judged by whether their intervals meet the baseline's."""
+def _rows_by_intervals(settings: Sequence[Setting | Row], unseen: float) -> list[Row]:
+    """Return rows that are judged by whether their intervals meet the baseline's.
+
+    A baseline up to `unseen` has no ratios: nobody could see its error.
+    """
     rows: list[Row] = []
     for setting in settings:
         if isinstance(setting, Row):
@@ -137,11 +146,12 @@ def _rows_by_intervals(settings: Sequence[Setting | Row]) -> list[Row]:
             continue
         error = setting.error()
         if not rows:
-            rows.append(_baseline(setting, error, _is_positive(error)))
+            positive = _is_positive(error, unseen)
+            rows.append(_baseline(setting, error, positive))
             continue
         baseline = _error_of(rows[0])
         standing = judge(error, baseline)
-        rows.append(_judged(setting, error, baseline, standing, _is_positive(baseline)))
+        rows.append(_judged(setting, error, baseline, standing, positive))
     return rows
 
 
@@ -191,6 +201,6 @@ def _error_of(row: Row) -> ExpectedError:
     return row.error
 
 
-def _is_positive(error: ExpectedError) -> bool:
-    """Tell whether an error is more than numerical precision."""
-    return error.low > 0 or (error.method == "simulated" and error.value > 0)
+def _is_positive(error: ExpectedError, unseen: float) -> bool:
+    """Tell whether an error is more than numerical precision, and can be seen."""
+    return error.low > unseen or (error.method == "simulated" and error.value > 0)
