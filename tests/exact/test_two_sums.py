@@ -118,7 +118,7 @@ def test_draws_are_those_of_two_noisy_sums(noise: Symmetric) -> None:
     first, second = 12.0 + law.draw(rng, (runs,)), 12.0 + law.draw(rng, (runs,))
     by_hand = np.clip(width * first / np.maximum(first + second, width), 0, width)
     for level in (0.0, 2.0, 4.0, 7.0):
-        # Six tests at 5 sigma; answers near 1e15 are multiples of 1/8.
+        # Four levels at 5 sigma.
         margin = 5 * np.sqrt(0.5 / runs)
         found = float((drawn > level + 0.0625).mean())
         assert found == pytest.approx(float((by_hand > level + 0.0625).mean()), abs=margin)

@@ -11,6 +11,7 @@ import omit
 from omit.data.weighted import WeightedColumn
 from omit.laws.noise import Gaussian
 from omit.mechanisms import WeightedMean
+from tests.accuracy.enumeration import two_sums_distance
 
 BOUNDS, LARGEST = (10.0, 30.0), 4.0
 
@@ -50,6 +51,21 @@ def test_equal_weights_give_the_unweighted_mean(noise: object) -> None:
     )
     assert heavy.method == "exact"
     assert heavy.value == pytest.approx(plain.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("weights", [[0.5, 4.0, 1.0], [0.1, 0.2, 0.3], [4.0, 4.0, 3.9]])
+def test_the_exact_error_is_that_of_the_definition_within_its_precision(
+    weights: list[float],
+) -> None:
+    values, epsilon = [10.0, 14.0, 29.0], 0.8
+    error = omit.expected_error(weighted(values, weights), WeightedMean(), omit.Guarantee(epsilon))
+    shares = [weight / LARGEST for weight in weights]
+    total = sum(share * (value - 10) for share, value in zip(shares, values, strict=True))
+    truth = 10 + total / sum(shares)
+    # The oracle's quadrature is good to 1e-7.
+    expected = two_sums_distance(total, sum(shares), "laplace", 20 / epsilon, truth - 10, 20.0)
+    assert error.value == pytest.approx(100 / truth * expected, rel=1e-7)
+    assert error.high - error.low <= 1e-8 * error.value
 
 
 def test_the_exact_error_is_that_of_drawn_noise() -> None:

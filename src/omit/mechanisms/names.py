@@ -23,7 +23,8 @@ Makers: TypeAlias = "Mapping[str, Callable[[], Mechanism]]"
 METRICS = {"mse": "squared", "relative": "relative"}
 CLUSTERINGS = ("kmeans", "kmedian")
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
-# Never among "all": for comparing with papers, not clipped to the bounds, or not private.
+# Never among "all": for comparing with papers. They have more noise than they need, are not clipped
+# to the bounds, or are not private.
 _NOT_AMONG_ALL = (
     "laplace-sum-and-count",
     "gaussian-sum-and-count",

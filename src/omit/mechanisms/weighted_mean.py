@@ -19,7 +19,8 @@ from omit.laws.design import Design
 from omit.laws.noise import LogConcaveNoise, NoNoise, noise_named
 from omit.mechanisms import base
 
-# What rounding and rules can do to an integrated error, relative to the width of the bounds.
+# What rounding and rules can do to an integrated error, relative to the width of the bounds: the
+# rules of `TwoSums` lose less than 1e-14 of an answer, which is within the bounds.
 _PRECISION = 1e-11
 
 
