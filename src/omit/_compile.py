@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.np import linalg
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _load_quickly() -> None:
+    """Let numba take for granted that SciPy has a BLAS, which it asks once, when it is loaded.
+
+    The question alone imports scipy.linalg, a seventh of all the time of a short command. Whoever
+    compiles something with linear algebra asks again, and gets a true answer.
+    """
+    asked = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = asked
+
+
+with suppress(AttributeError, ImportError):  # a numba that asks otherwise
+    _load_quickly()
 
 
 def compiled(function: Function) -> Function:

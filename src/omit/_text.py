@@ -24,6 +24,9 @@ from types import ModuleType
 
 from omit.errors import InvalidInput
 
+# As much of another library's message as a person reads.
+_LONGEST_LINE = 300
+
 
 def promised(number: float) -> str:
     """Return an epsilon or delta of a guarantee with up to ten digits, and never less than it is.
@@ -253,6 +256,21 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names[:_SHOWN]) + rest
 
 
+def one_line(error: BaseException) -> str:
+    r"""Return the beginning of a library's message, as much of it as a person reads.
+
+    Not the whole message: it may go on with settings, and with the record in question.
+
+    Examples
+    --------
+    >>> one_line(ValueError("no such column.\nDetails: ..."))
+    'no such column'
+    """
+    line = str(error).strip().split("\n", 1)[0].rstrip(".:")
+    line = "".join(sign if sign.isprintable() else " " for sign in line)
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence that names the closest known name, or nothing if none is close.
 
@@ -286,4 +304,8 @@ def import_extra(module: str, extra: str, what: str) -> ModuleType:
 
 
 # Packages that are imported by another name than they are known by.
-_PACKAGES = {"sklearn": "scikit-learn", "distributed": "dask[distributed]"}
+_PACKAGES = {
+    "sklearn": "scikit-learn",
+    "distributed": "dask[distributed]",
+    "dp_accounting": "dp-accounting",
+}

@@ -174,6 +174,7 @@ def pair_distance(one: Sequence[float], other: Sequence[float], distance: str) -
     return int(totals.totals[0]), totals.whole // 2
 
 
+@pytest.mark.slow
 @given(
     start=st.tuples(*[st.floats(0, 1)] * 4),
     end=st.tuples(*[st.floats(0, 1)] * 4),

@@ -49,6 +49,7 @@ def some_points(draw: st.DrawFn) -> Points:
     return Points.from_rows(rows, draw(st.lists(ends, min_size=dimensions, max_size=dimensions)))
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(points=some_points())
 @pytest.mark.parametrize("distance", DISTANCES)

@@ -236,9 +236,7 @@ def test_texts_that_a_database_calls_equal_are_told_apart(setting: str) -> None:
         connection.executemany("INSERT INTO people VALUES (?)", [[each] for each in texts])
         column = read(connection, "sex", categories="from-data")
         table = tabulate(connection, ["sex"], domains={"sex": "from-data"})
-        without = tabulate(
-            connection, ["sex"], domains={"sex": "from-data"}, missing_values=["m", "E"]
-        )
+        without = tabulate(connection, ["sex"], domains={"sex": "from-data"}, missing=["m", "E"])
     assert column == Column.from_values(texts, categories="from-data", name="sex")
     assert table.attributes[0].categories == ("F", "M", "e", "m", "é")
     assert table.flat.tolist() == [1, 1, 1, 2, 1]

@@ -124,7 +124,7 @@ def test_columns_that_are_not_there_twice_or_none_are_refused(tmp_path: Path) ->
     assert "at least one column" in refusal(path, [], bounds=(0, 9))
     twice = pd.DataFrame([[1, 2]], columns=["x", "x"])
     assert "Several columns of the DataFrame are called 'x'" in refusal(twice, bounds=(0, 9))
-    assert "Points.from_rows" in refusal([[1, 2]], bounds=(0, 9))
+    assert read_points([[1, 2]], bounds=(0, 9)).columns == ("x1", "x2")
     assert "no registered data set 'adlut'" in refusal("adlut")
 
 

@@ -123,8 +123,10 @@ def test_a_table_is_chosen_only_where_there_are_several(people: Path) -> None:
     assert "only for a DuckDB database" in refusal(people, "age", bounds=(0, 1), table="x")
 
 
-def test_other_objects_are_pointed_to_from_values() -> None:
-    assert "Column.from_values" in refusal([1, 2, 3], bounds=(0, 1))
+@pytest.mark.parametrize("source", [None, 3, {"age": [39]}, {39, 25}, object(), b"people.csv"])
+def test_what_is_no_table_is_told_what_would_be_one(source: object) -> None:
+    said = refusal(source, bounds=(0, 1))
+    assert "a data frame, a series, an array, a list or a DuckDB object, got" in said
 
 
 def test_a_database_error_is_one_sentence() -> None:

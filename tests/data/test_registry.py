@@ -138,7 +138,9 @@ def test_a_set_outside_the_package_needs_a_folder(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OMIT_DATA", raising=False)
-    with pytest.raises(InvalidInput, match=f"OMIT_DATA to the folder .*{dataset(name).file}"):
+    with pytest.raises(
+        InvalidInput, match=f"put it as {dataset(name).file} into a folder and .* OMIT_DATA"
+    ):
         read(name)
     monkeypatch.setenv("OMIT_DATA", str(tmp_path))
     with pytest.raises(InvalidInput, match=f"needs the file {dataset(name).file}"):
@@ -193,6 +195,19 @@ def test_generated_populations_are_the_same_for_everybody_and_as_the_paper_descr
     # The median is the largest value of the first group ("0.21" in the paper's draw).
     assert bimodal.values[5000] == pytest.approx(0.21, abs=0.03)
     assert bimodal.values[5001] - bimodal.values[5000] > 0.4
+
+
+def test_the_authors_populations_are_those_of_r() -> None:
+    """Medians, extremes and means as R 4.2.2 prints them after ``set.seed(123)``."""
+    beta, lognormal, bimodal = (read(name) for name in ("beta-r", "lognormal-r", "bimodal-r"))
+    for column in (beta, lognormal, bimodal):
+        assert (column.size, column.distinct, column.clamped) == (10_001, 10_001, 0)
+    assert beta.mean == pytest.approx(0.16709657722804652, rel=1e-14)
+    assert lognormal.values[5000] == pytest.approx(147.59574518563886, rel=1e-14)
+    assert lognormal.values[-1] == pytest.approx(1016.2593414667173, rel=1e-14)
+    assert bimodal.values[5000] == pytest.approx(0.21092464078532763, rel=1e-15)
+    assert bimodal.values[5001] - bimodal.values[5000] > 0.39
+    assert read("lognormal-r").notes == read("lognormal").notes
 
 
 def test_a_generated_set_has_no_file_and_other_bounds_can_be_declared() -> None:

@@ -14,7 +14,7 @@ from omit import Column, InvalidInput, read
 from omit.data.datasets import DATASETS
 from omit.data.steps import MOST_STEPS, lattice_indices, lattice_points
 
-GENERATED = {"beta", "lognormal", "bimodal"}
+GENERATED = {"beta", "lognormal", "bimodal", "beta-r", "lognormal-r", "bimodal-r"}
 
 
 @pytest.mark.parametrize("step", [1, 5, 0.1, 0.25, 0.01, 1 / 3])

@@ -131,6 +131,15 @@ class Data(ABC):
     def distinct(self) -> int:
         """The number of different records."""
 
+    @property
+    def is_binned(self) -> bool:
+        """Whether atoms are bins of records that differ, as those of a continuous column may be."""
+        return False
+
+    def __radd__(self, other: object) -> Any:
+        # So that sum() works, which starts from 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that the arrays of a copy are read-only too.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # a dataclass
@@ -154,6 +163,16 @@ class Data(ABC):
         if self.clamped:
             outside = f"{self.clamped:,} of {self.size:,} {self._outside}"
             yield f"{outside} and {was(self.clamped)} clamped."
+
+    def _origin_with(self, other: Data) -> dict[str, Any]:
+        """Return what records of two origins have in common, as arguments of their sum."""
+        return {
+            "bounds_source": origin_of_both(self.bounds_source, other.bounds_source),
+            "clamped": self.clamped + other.clamped,
+            "missing": self.missing + other.missing,
+            "source": source_of_both(self.source, other.source),
+            "remarks": tuple(dict.fromkeys((*self.remarks, *other.remarks))),
+        }
 
     def _require_origin(self) -> None:
         """Check what all data have in common, and bring it into its plain form."""
@@ -181,6 +200,32 @@ def was(number: int) -> str:
 def origin_of(*declared: Bounds | Categories) -> BoundsSource:
     """Return where declarations come from: from the data, if one of them does."""
     return "from-data" if any(isinstance(one, str) for one in declared) else "declared"
+
+
+def origin_of_both(first: BoundsSource, second: BoundsSource) -> BoundsSource:
+    """Return where equal declarations about two parts of the data come from: the weaker origin."""
+    return max(first, second, key=("registered", "declared", "from-data").index)
+
+
+def source_of_both(first: str, second: str) -> str:
+    """Return where two parts of the data come from."""
+    return first if first == second else f"{first}; {second}"
+
+
+def refuse_unequal(what: str, declared: Mapping[str, tuple[Any, Any]]) -> None:
+    """Refuse to add data about which different things are declared, and say which.
+
+    Examples
+    --------
+    >>> refuse_unequal("columns", {"bounds": ((0, 9), (0, 9))})
+    """
+    for name, (first, second) in declared.items():
+        if first != second:
+            raise InvalidInput(
+                f"Expected {what} that add up to have the same {name}, got "
+                f"{_validate.shown(first)} and {_validate.shown(second)}; read them with the same "
+                "declarations."
+            )
 
 
 def no_records(beginning: str, missing: int) -> InvalidInput:

@@ -9,9 +9,10 @@ the data.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,8 @@ from omit._numeric import FloatArray, IntArray, as_array
 from omit._text import show_records
 from omit.data import base, steps
 from omit.data import values as raw
+from omit.data.beyond import Beyond
+from omit.data.ranges import Ranges, binned
 from omit.errors import InvalidInput
 from omit.laws.design import Design
 
@@ -59,6 +62,11 @@ class Column(base.Data):
         whole numbers; None for continuous ones, and for text.
     rounded : int
         The number of records between two such numbers, which were moved to the nearest one.
+    beyond : Beyond or None
+        The values that were clamped, as they were read; None if there were none, or nobody knows.
+    ranges : Ranges or None
+        Of a continuous column in bins: every value is the mean of the records in a bin, and these
+        are their ends. None where the values are those of the records.
 
     Examples
     --------
@@ -67,6 +75,8 @@ class Column(base.Data):
     Column('age': 4 records, 3 distinct values, bounds [0, 125] declared)
     >>> ages.values, ages.counts, ages.mean, ages.modes
     (array([ 25.,  39., 125.]), array([1, 2, 1]), 57.0, (39.0,))
+    >>> ages.before_clamping.mean
+    58.25
     >>> for note in ages.notes:
     ...     print(note)
     age: 1 of 4 values lay outside [0, 125] and was clamped.
@@ -85,6 +95,8 @@ class Column(base.Data):
     remarks: tuple[str, ...] = field(default=(), compare=False)
     step: float | None = None
     rounded: int = 0
+    beyond: Beyond | None = None
+    ranges: Ranges | None = None
 
     described: ClassVar[str] = "one column, which read gives"
     coupled: ClassVar[bool] = False
@@ -114,15 +126,20 @@ class Column(base.Data):
                 self._set(step=steps.checked_step(self.step, (lower, upper)))
                 if not steps.on_lattice(values, lower, self.step).all():
                     raise InvalidInput(f"Expected values of {self.name!r} in {self._steps}.")
+            self._require_beyond(values, counts)
+            self._require_ranges(values)
         elif self.categories is not None:
             _refuse_step_of_text(self.name, self.step)
+            if self.beyond is not None or self.ranges is not None:
+                raise InvalidInput(f"Column {self.name!r} is text, and only numbers have bounds.")
             self._set(categories=base.declared_categories(self.categories))
             raw.refuse_unknown(self.name, values, counts, frozenset(self.categories))
         self._set(values=values, counts=counts)
 
     def __repr__(self) -> str:
+        what = "bins" if self.is_binned else "distinct values"
         return (
-            f"Column({self.name!r}: {show_records(self.size)}, {self.distinct:,} distinct values, "
+            f"Column({self.name!r}: {show_records(self.size)}, {self.distinct:,} {what}, "
             f"{self._declared} {self.bounds_source})"
         )
 
@@ -131,6 +148,41 @@ class Column(base.Data):
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __add__(self, other: Column) -> Column:
+        """Return the column of the records of both, such as of two files or two institutions.
+
+        `InvalidInput` is raised unless names, bounds, categories and steps are the same.
+
+        Examples
+        --------
+        >>> here = Column.from_values([39, 25], bounds=(0, 125), name="age")
+        >>> there = Column.from_values([39, None, 61], bounds=(0, 125), name="age")
+        >>> here + there, (here + there).missing
+        (Column('age': 4 records, 3 distinct values, bounds [0, 125] declared), 1)
+        >>> sum([here, there]) == here + there
+        True
+        """
+        if not isinstance(other, Column):
+            return NotImplemented
+        compared = ("name", "bounds", "categories", "step")
+        base.refuse_unequal(
+            "columns", {name: (getattr(self, name), getattr(other, name)) for name in compared}
+        )
+        values, counts, ranges = _together(self, other)
+        # What lay outside is known of both or of none.
+        parts = [part.beyond for part in (self, other) if part.clamped]
+        known = [part for part in parts if part is not None]
+        beyond = reduce(operator.add, known) if known and len(known) == len(parts) else None
+        return replace(
+            self,
+            values=values,
+            counts=counts,
+            rounded=self.rounded + other.rounded,
+            beyond=beyond,
+            ranges=ranges,
+            **self._origin_with(other),
+        )
 
     @classmethod
     def from_values(
@@ -244,6 +296,7 @@ class Column(base.Data):
             missing=missing,
             step=step,
             rounded=rounded,
+            beyond=Beyond.of(values, counts, bounds),
         )
 
     @property
@@ -268,6 +321,63 @@ class Column(base.Data):
         return draws_of_counts(self.counts, design, runs, rng)
 
     @property
+    def is_binned(self) -> bool:
+        """Whether the values are the means of bins, and not those of the records."""
+        return self.ranges is not None
+
+    @property
+    def lows(self) -> FloatArray:
+        """The smallest record that each value stands for: the value itself, if it is not a bin."""
+        return as_array(self.values) if self.ranges is None else self.ranges.lows
+
+    @property
+    def highs(self) -> FloatArray:
+        """The largest record that each value stands for."""
+        return as_array(self.values) if self.ranges is None else self.ranges.highs
+
+    def in_bins(self, number: int) -> Column:
+        """Return the column in so many bins of one width between its bounds.
+
+        Of every bin the number of records, their mean, the smallest and the largest are kept. So
+        means, sums and counts stay as they are, and their errors are known to a precision that
+        goes with the square of the width; other statistics need the values. `InvalidInput` is
+        raised for texts, for more bins than the column has, and for a step.
+
+        Examples
+        --------
+        >>> wages = Column.from_values([310.5, 377, 377, 920], bounds=(0, 1000), name="wage")
+        >>> wages.in_bins(10)
+        Column('wage': 4 records, 2 bins, bounds [0, 1000] declared)
+        >>> wages.in_bins(10).values, wages.in_bins(10).mean == wages.mean
+        (array([354.83333333, 920.        ]), True)
+        """
+        if self.bounds is None or self.step is not None:
+            raise InvalidInput(
+                f"Column {self.name!r} is {'text' if self.is_text else 'counted in steps'}; only "
+                "continuous numbers are put into bins."
+            )
+        if self.ranges is not None and number > self.ranges.number:
+            raise InvalidInput(f"Column {self.name!r} has {self.ranges.number:,} bins already.")
+        values, counts, ranges = binned(
+            self.values, self.counts, self.lows, self.highs, self.bounds, number
+        )
+        return replace(self, values=values, counts=counts, ranges=ranges)
+
+    def require_values(self, what: str) -> None:
+        """Refuse a column in bins where the values of the records are needed, and say what works.
+
+        Examples
+        --------
+        >>> Column.from_values([39, 25], bounds=(0, 125)).require_values("the mode")
+        """
+        if self.ranges is not None:
+            raise InvalidInput(
+                f"Column {self.name!r} is in {self.ranges.number:,} bins, and {what} needs the "
+                "values of the records: declare a step (--step) that they are rounded to, such as "
+                "0.01, or keep all of them with bins=0 (--bins 0); a mean, a sum and a count work."
+            )
+
+    @property
     def is_text(self) -> bool:
         """Whether the values are texts, which have a mode and no mean."""
         return self.categories is not None
@@ -278,6 +388,63 @@ class Column(base.Data):
         if self.is_text:
             raise InvalidInput(f"Column {self.name!r} is text and has no mean; ask for the mode.")
         return _exact_sum(self.values, self.counts) / self.size
+
+    @cached_property
+    def before_clamping(self) -> Column:
+        """The column of the values as they were read, with bounds that hold all of them.
+
+        Its statistics are the truth that answers are compared with. If nothing was clamped, or what
+        lay outside is not known, it is the column itself.
+        """
+        if self.beyond is None or self.bounds is None:
+            return self
+        (lower, upper), beyond, at_bounds = self.bounds, self.beyond, self.counts.copy()
+        below = beyond.below(lower)
+        at_bounds[0] -= below
+        at_bounds[-1] -= beyond.size - below
+        held = at_bounds > 0
+        values = np.concatenate([self.values[held], beyond.values])
+        counts = np.concatenate([at_bounds[held], beyond.counts])
+        widest = min(lower, float(values.min())), max(upper, float(values.max()))
+        ranges = None
+        if self.ranges is not None:
+            lows = np.concatenate([self.lows[held], beyond.values])
+            highs = np.concatenate([self.highs[held], beyond.values])
+            ranges = Ranges(self.ranges.number, np.sort(lows), np.sort(highs))
+        values, counts = raw.merged(values, counts)
+        return replace(
+            self,
+            values=values,
+            counts=counts,
+            bounds=widest,
+            clamped=0,
+            step=None,
+            rounded=0,
+            beyond=None,
+            ranges=ranges,
+        )
+
+    def with_bounds(self, bounds: tuple[float, float]) -> Column:
+        """Return the column of the same records with other declared bounds.
+
+        Values that were clamped are taken as they were read. `InvalidInput` is raised for text, and
+        unless the bounds are a whole number of declared steps apart.
+
+        Examples
+        --------
+        >>> ages = Column.from_values([39, 25, 130], bounds=(0, 100), name="age")
+        >>> ages.with_bounds((0, 200))
+        Column('age': 3 records, 3 distinct values, bounds [0, 200] declared)
+        >>> ages.with_bounds((0, 30)).values
+        array([25., 30.])
+        """
+        if self.is_text:
+            raise InvalidInput(f"Column {self.name!r} is text, and only numbers have bounds.")
+        self.require_values("a change of bounds")
+        read, checked = self.before_clamping, base.checked_bounds(bounds)
+        values = as_array(read.values)
+        column = self._of_numbers(self.name, values, read.counts, checked, self.step, self.missing)
+        return replace(column, source=self.source, remarks=self.remarks)
 
     def mean_above(self, origin: float) -> float:
         """Return what the mean exceeds a number by, without rounding it to a float first.
@@ -301,18 +468,28 @@ class Column(base.Data):
         lower, upper = self.bounds
         if not (lower > 0 and upper <= 2 * lower) and not (upper < 0 and 2 * upper <= lower):
             return self, 0.0
-        return replace(self, values=self.values - lower, bounds=(0.0, upper - lower)), lower
+        beyond = None if self.beyond is None else self.beyond.less(lower)
+        moved = replace(
+            self,
+            values=self.values - lower,
+            bounds=(0.0, upper - lower),
+            beyond=beyond,
+            ranges=None if self.ranges is None else self.ranges.less(lower),
+        )
+        return moved, lower
 
     @cached_property
     def modes(self) -> tuple[Any, ...]:
         """All values that occur most often."""
+        self.require_values("the mode")
         return tuple(self.values[self.counts == self.counts.max()].tolist())
 
     def indicator(self, value: Any) -> Column:
         """Return the column that is 1 for records with this value and 0 for others.
 
-        Its mean is the share of these records. `InvalidInput` is raised for what no record can
-        have: a number outside the bounds, or a text that is no category.
+        Its mean is the share of these records. A value outside the bounds is not the bound to which
+        it is clamped elsewhere. `InvalidInput` is raised for what no record can have: a number
+        outside the bounds, or a text that is no category.
 
         Examples
         --------
@@ -320,6 +497,7 @@ class Column(base.Data):
         >>> ages.indicator(39), ages.indicator(39).mean
         (Column('age = 39': 4 records, 2 distinct values, bounds [0, 1] declared), 0.5)
         """
+        self.require_values("a share of the records with a value")
         if self.bounds is None:
             wanted, shown = value, str(value)
             possible = value in (self.categories or ())
@@ -332,10 +510,12 @@ class Column(base.Data):
                 f"No record of {self.name!r} can have the value {_validate.shown(value)}; known: "
                 f"{known}."
             )
-        having = int(self.counts[self.values == wanted].sum())
+        as_read = self.before_clamping
+        having = int(as_read.counts[as_read.values == wanted].sum())
         name, counts = f"{self.name} = {shown}", [self.size - having, having]
         column = Column.from_counts([0, 1], counts, bounds=(0, 1), name=name, step=1)
-        return replace(column, source=self.source, remarks=self.notes)
+        counted = self if as_read is self else replace(self, clamped=0, beyond=None)
+        return replace(column, source=self.source, remarks=counted.notes)
 
     @property
     def declaration(self) -> str:
@@ -358,6 +538,7 @@ class Column(base.Data):
         >>> Column.from_values(["b", "b"], categories=("b", "a")).domain()
         (array(['b', 'a'], dtype=object), array([2, 0]))
         """
+        self.require_values("the mode")
         if self.bounds is None:
             values: raw.AnyArray = np.array(self.categories, dtype=object)
             occurring = dict(zip(self.values.tolist(), self.counts.tolist(), strict=True))
@@ -400,6 +581,32 @@ class Column(base.Data):
             )
         return first, last
 
+    def _require_beyond(self, values: FloatArray, counts: IntArray) -> None:
+        """Refuse what lies beyond the bounds and is not among the records at these."""
+        if self.beyond is None or self.bounds is None:
+            return
+        (lower, upper), beyond = self.bounds, self.beyond
+        below = beyond.below(lower)
+        above = beyond.size - below
+        inside = (beyond.values >= lower) & (beyond.values <= upper)
+        at_lower = int(counts[values == lower].sum())
+        at_upper = int(counts[values == upper].sum())
+        if inside.any() or beyond.size != self.clamped or below > at_lower or above > at_upper:
+            raise InvalidInput(
+                f"Expected values of {self.name!r} beyond {self._range} to be counted at the "
+                "nearest bound, and in clamped."
+            )
+
+    def _require_ranges(self, values: FloatArray) -> None:
+        """Refuse bins that the values are not the means of, and bins of steps."""
+        if self.ranges is None:
+            return
+        if self.step is not None or self.bounds is None:
+            raise InvalidInput(f"Expected either a step or bins of {self.name!r}, not both.")
+        self.ranges.require(values)
+        if self.ranges.lows[0] < self.bounds[0] or self.ranges.highs[-1] > self.bounds[1]:
+            raise InvalidInput(f"Expected the bins of {self.name!r} within {self._range}.")
+
     @property
     def _range(self) -> str:
         assert self.bounds is not None
@@ -415,6 +622,12 @@ class Column(base.Data):
         if self.rounded:
             share = f"{self.rounded:,} of {self.size:,} values {base.was(self.rounded)}"
             yield f"{share} rounded to {self._steps}."
+        if self.ranges is not None and self.bounds is not None:
+            width = (self.bounds[1] - self.bounds[0]) / self.ranges.number
+            yield (
+                f"the records were counted and added up in {self.ranges.number:,} bins of width "
+                f"{width:.4g}; errors are those of the records, to the precision shown."
+            )
 
     @property
     def _outside(self) -> str:
@@ -443,6 +656,23 @@ def draws_of_counts(
     batch = max(1, min(runs, _TABLE // len(counts)))
     for start in range(0, runs, batch):
         yield design.counts(counts, min(batch, runs - start), rng), rng
+
+
+def _together(first: Column, second: Column) -> tuple[raw.AnyArray, IntArray, Ranges | None]:
+    """Return values, counts and bins of two columns; one in bins needs the other in the same."""
+    values = np.concatenate([first.values, second.values])
+    counts = np.concatenate([first.counts, second.counts])
+    numbers = {part.ranges.number for part in (first, second) if part.ranges is not None}
+    if not numbers or first.bounds is None:
+        return *raw.merged(values, counts), None
+    if len(numbers) > 1:
+        raise InvalidInput(
+            f"Expected columns that add up to have equally many bins, got {min(numbers):,} and "
+            f"{max(numbers):,}; read them with the same bins=..."
+        )
+    lows = np.concatenate([first.lows, second.lows])
+    highs = np.concatenate([first.highs, second.highs])
+    return binned(values, counts, lows, highs, first.bounds, numbers.pop())
 
 
 def _texts(name: str, values: Any) -> raw.AnyArray:

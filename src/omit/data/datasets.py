@@ -2,9 +2,10 @@
 
 All of that is in `files/datasets.toml`. Some sets are made from a seed when they are read. A
 registered name should mean the same records everywhere: `kmedian_synthetic` takes the raw bits of a
-bit generator, whose stream NumPy promises never to change. The populations of the accuracy-gains
-paper come from NumPy's distributions, which a later version may change, because the numbers that we
-state about them rest on the records that these give; the tests hold them to those.
+bit generator, whose stream NumPy promises never to change. The authors' populations of the
+accuracy-gains paper are R's, made from such bits, too. Ours, of the same distributions, come from
+NumPy's, which a later version may change, because the numbers that we state about them rest on the
+records that these give; the tests hold them to those.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ _CENTRES, _POINTS_OF_EACH, _SIGMA = 4, 25, 10
 _LOWEST, _HIGHEST = 1, 100
 POPULATION = 10_001
 POPULATION_SEED = 3
+AUTHORS_SEED = 123
 
 
 def kmedian_synthetic() -> DataFrame:
@@ -72,7 +74,7 @@ def kmedian_synthetic() -> DataFrame:
 
 
 def population(name: str) -> DataFrame:
-    """Return the 10,001 values of a population of the accuracy-gains paper.
+    """Return 10,001 values of a distribution of the accuracy-gains paper, from our seed.
 
     ``"beta"`` is the Beta(2, 10) distribution, ``"lognormal"`` has mu = 5 and sigma = 0.5, and
     ``"bimodal"`` has two groups, with the median at the edge of the first one: 5,001 values of
@@ -88,16 +90,41 @@ def population(name: str) -> DataFrame:
     from pandas import DataFrame
 
     rng = np.random.default_rng(POPULATION_SEED)
+    if name == "lognormal":
+        return DataFrame({name: rng.lognormal(5, 0.5, POPULATION)})
+    return DataFrame({name: _of_beta(name, lambda count: rng.beta(2, 10, count))})
+
+
+def authors_population(name: str, seed: int = AUTHORS_SEED) -> DataFrame:
+    """Return the population of the accuracy-gains paper that R draws after ``set.seed(123)``.
+
+    The names are those of `population`. Appendix B of the paper prints the code for ``"bimodal"``.
+    That the other two were drawn from the same seed, by ``rbeta`` and by ``rlnorm``, is an
+    assumption.
+
+    Examples
+    --------
+    >>> round(float(authors_population("bimodal")["bimodal"].median()), 4)
+    0.2109
+    """
+    from pandas import DataFrame
+
+    from omit.data.r_random import RRandom
+
+    rng = RRandom(seed)
+    if name == "lognormal":
+        return DataFrame({name: rng.lognormal(POPULATION, 5.0, 0.5)})
+    return DataFrame({name: _of_beta(name, lambda count: rng.beta(count, 2.0, 10.0))})
+
+
+def _of_beta(name: str, draw: Callable[[int], FloatArray]) -> FloatArray:
+    """Return a population of Beta(2, 10), or of two groups of it, given how that is drawn."""
     if name == "beta":
-        values = rng.beta(2, 10, POPULATION)
-    elif name == "lognormal":
-        values = rng.lognormal(5, 0.5, POPULATION)
-    else:
-        left = rng.beta(2, 10, (POPULATION + 1) // 2) / 2
-        right = rng.beta(2, 10, (POPULATION - 1) // 2) + 1
-        both = np.concatenate([left, right])
-        values = (both - both.min()) / (both.max() - both.min())
-    return DataFrame({name: values})
+        return draw(POPULATION)
+    left = draw((POPULATION + 1) // 2) / 2
+    right = draw((POPULATION - 1) // 2) + 1
+    both = np.concatenate([left, right])
+    return np.asarray((both - both.min()) / (both.max() - both.min()))
 
 
 def _uniform(bits: np.random.PCG64, shape: tuple[int, ...]) -> FloatArray:
@@ -133,6 +160,10 @@ class Dataset:
         Whether the file is part of this package.
     point_columns : tuple of str
         The columns that `read_points` takes if none are asked for.
+    weight : str
+        The column with the survey weights of the records; empty if there is none.
+    origin : str
+        Who publishes the file if it is not bundled, and where: a sentence without its end.
     generate : callable, optional
         For a set without a file: returns the whole table, the same in every call.
 
@@ -156,6 +187,8 @@ class Dataset:
     missing: tuple[str, ...] = ()
     bundled: bool = False
     point_columns: tuple[str, ...] = ()
+    weight: str = ""
+    origin: str = ""
     generate: Callable[[], DataFrame] | None = None
 
     def step_of(self, column: str, bounds: Bounds | None) -> float | None:
@@ -174,6 +207,21 @@ class Dataset:
         lower = self.bounds[column][0]
         lies_on_it = all(math.remainder(bound - lower, self.step) == 0 for bound in bounds)
         return self.step if lies_on_it else None
+
+    def ignored_weights(self, column: str) -> tuple[str, ...]:
+        """Return what has to be said of a column that is read without the survey weights.
+
+        Examples
+        --------
+        >>> dataset("nist-tx").ignored_weights("AGEP")
+        ('the survey weights of the records, PWGTP, are ignored; a mean can use them as weight.',)
+        """
+        if self.weight in ("", column):
+            return ()
+        return (
+            f"the survey weights of the records, {self.weight}, are ignored; a mean can use them "
+            "as weight.",
+        )
 
     @contextmanager
     def path(self) -> Iterator[Path]:
@@ -194,29 +242,52 @@ class Dataset:
             with as_file(_FILES / self.file) as path:
                 yield path
             return
+        missing = self.missing_file()
+        if missing is not None:
+            raise InvalidInput(missing)
+        yield self._file_in(os.environ[FOLDER_VARIABLE])
+
+    def missing_file(self) -> str | None:
+        """Return in a sentence that the file is not there, and where it comes from, or None.
+
+        Examples
+        --------
+        >>> dataset("adult").missing_file()
+        """
+        if self.bundled or self.generate is not None:
+            return None
         folder = os.environ.get(FOLDER_VARIABLE)
+        origin = f": {self.origin}" if self.origin else ""
         if not folder:
-            raise InvalidInput(
-                f"The data set {self.name!r} is not part of the package; set the environment "
-                f"variable {FOLDER_VARIABLE} to the folder that holds {self.file}."
+            return (
+                f"The data set {self.name!r} is not part of the package{origin}; put it as "
+                f"{self.file} into a folder and set the environment variable {FOLDER_VARIABLE} to "
+                "that folder."
             )
-        path = Path(os.path.expanduser(folder)) / self.file
         try:
-            is_file = path.is_file()
+            is_there = self._file_in(folder).is_file()
         except (OSError, ValueError):  # a name that is too long, or with a zero in it
-            is_file = False
-        if not is_file:
-            raise InvalidInput(
-                f"The data set {self.name!r} needs the file {self.file}, which is not in "
-                f"{folder}, the folder that {FOLDER_VARIABLE} names."
-            )
-        yield path
+            is_there = False
+        if is_there:
+            return None
+        return (
+            f"The data set {self.name!r} needs the file {self.file}, which is not in {folder}, the "
+            f"folder that {FOLDER_VARIABLE} names{origin}."
+        )
+
+    def _file_in(self, folder: str) -> Path:
+        return Path(os.path.expanduser(folder)) / self.file
 
 
 def _registered() -> Iterator[Dataset]:
     entries = tomllib.loads((_FILES / "datasets.toml").read_text(encoding="utf-8"))
+
+    def complete(entry: dict[str, Any]) -> dict[str, Any]:
+        like = entry.get("like")
+        return entry if like is None else {**complete(entries[like]), **entry}
+
     for name, entry in entries.items():
-        known: dict[str, Any] = {**entries.get(entry.get("like"), {}), **entry}
+        known = complete(entry)
         yield Dataset(
             name,
             known["title"],
@@ -235,12 +306,17 @@ def _registered() -> Iterator[Dataset]:
             tuple(known.get("missing", ())),
             known.get("bundled", False),
             tuple(known.get("point_columns", ())),
+            known.get("weight", ""),
+            known.get("origin", ""),
             _generator(name) if known.get("generated") else None,
         )
 
 
 def _generator(name: str) -> Callable[[], DataFrame]:
-    return kmedian_synthetic if name == "kmedian-synthetic" else partial(population, name)
+    if name == "kmedian-synthetic":
+        return kmedian_synthetic
+    distribution, _, drawn_by = name.partition("-")
+    return partial(authors_population if drawn_by == "r" else population, distribution)
 
 
 DATASETS: Mapping[str, Dataset] = MappingProxyType({known.name: known for known in _registered()})
@@ -253,7 +329,7 @@ def datasets() -> tuple[Dataset, ...]:
     --------
     >>> [known.name for known in datasets()]
     ['adult', 'irish', 'census', 'nist-ma', 'nist-tx', 'nist-national', 'kmedian-synthetic',
-     'beta', 'lognormal', 'bimodal']
+     'beta', 'lognormal', 'bimodal', 'beta-r', 'lognormal-r', 'bimodal-r']
     """
     return tuple(DATASETS.values())
 

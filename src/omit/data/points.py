@@ -7,7 +7,7 @@ from the data. What is not: everything else, the number of records included.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray, IntArray, as_array, has_masked
+from omit._numeric import FloatArray, IntArray, as_array
 from omit._text import listed, show_records
 from omit.data import base
-from omit.data.values import record_numbers
+from omit.data.values import record_numbers, row_columns
 from omit.errors import InvalidInput
 from omit.laws.design import Design, Positions
 
@@ -96,6 +96,27 @@ class Points(base.Data):
             f"Points({self.name!r}: {show_records(self.size)} of {self.dimensions} columns, "
             f"bounds {self.bounds_source})"
         )
+
+    def __add__(self, other: Points) -> Points:
+        """Return the points of both, such as of two files or two institutions.
+
+        They are called like the first. `InvalidInput` is raised unless columns and bounds are the
+        same.
+
+        Examples
+        --------
+        >>> here = Points.from_rows([[39, 40]], bounds=(0, 125))
+        >>> here + here
+        Points('points': 2 records of 2 columns, bounds declared)
+        """
+        if not isinstance(other, Points):
+            return NotImplemented
+        compared = ("columns", "bounds")
+        base.refuse_unequal(
+            "points", {name: (getattr(self, name), getattr(other, name)) for name in compared}
+        )
+        rows = np.concatenate([self.rows, other.rows])
+        return replace(self, rows=rows, **self._origin_with(other))
 
     @classmethod
     def from_rows(
@@ -236,11 +257,7 @@ def _columns(name: str, rows: Any) -> list[Any]:
     if hasattr(rows, "iloc") and getattr(rows, "ndim", 0) == 2:  # a DataFrame
         columns = [rows.iloc[:, position] for position in range(rows.shape[1])]
     else:
-        try:
-            array = np.ma.asarray(rows) if has_masked(rows) else np.asarray(rows)
-        except (TypeError, ValueError):  # rows of different length
-            array = np.empty(0)
-        columns = list(array.T) if array.ndim == 2 else []
+        columns = row_columns(rows)
     if not columns:
         raise InvalidInput(f"Expected {name!r} to be rows of numbers, all of the same length.")
     return columns

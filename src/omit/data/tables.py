@@ -1,264 +1,238 @@
-"""What DuckDB is asked about a table: value counts, records, and counts of combinations.
+"""What is asked of a table, wherever it is: counts of values, of bins and of combinations; records.
 
-A column is reduced to value counts by DuckDB, on all cores and without loading the table, so a
-file far larger than memory works; only the counts come to Python. Points are needed record by
-record: of them the chosen columns are loaded, and nothing else.
-
-The functions that we use are named in full and the columns by their position: whatever a database
-or its views call the same, and however its columns are spelt, is not taken instead.
+The grouping runs where the records are: in DuckDB for files and databases (`relations`), in its
+own library for a frame (`frames`). Only the groups come to Python, so a table may be larger than
+memory. Points are needed record by record: of them the chosen columns are loaded, and nothing else.
 """
 
 from __future__ import annotations
 
-import re
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from omit._numeric import FloatArray, IntArray
+from omit._numeric import FloatArray, IntArray, as_array
 from omit._text import listed, nearest
 from omit._validate import shown
-from omit.data.values import BLANKS, NO_NUMBER, NUMBER, AnyArray, record_numbers
+from omit.data.values import AnyArray, MissingCodes, record_numbers
 from omit.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
-
-_WHOLE = re.compile(r"u?(tiny|small|big|huge)?int(eger)?")
-_FRACTIONAL, _BYTES = ("float", "double"), ("blob", "bit")
-_COUNT = "system.main.count_star()"
+NO_CODES = MissingCodes()
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table that DuckDB can read.
+class Values:
+    """Group by the values of a column, as numbers if they are some.
 
-    Sentences call it by its `label`. The `names` are its columns as a person knows them, in the
-    order of the relation. With the `connection`, reading can be interrupted.
+    As text, whole and decimal numbers keep all their digits.
+    """
 
-    Examples
-    --------
-    >>> import duckdb
-    >>> ages = duckdb.sql("SELECT unnest([39, 25, 39]) AS age")
-    >>> values, counts = Table("people", ("age",), ages).tally(0)
-    >>> dict(zip(values.tolist(), counts.tolist())) == {25.0: 1, 39.0: 2}
-    True
+    position: int
+    as_text: bool = False
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Group by how many of some increasing edges a column's number reaches: 0, 1, 2, ...
+
+    A number reaches an edge if it is at least as large.
+    """
+
+    position: int
+    edges: tuple[float, ...]
+
+    def index(self, numbers: FloatArray) -> FloatArray:
+        """Return the bin of each number."""
+        return as_array(np.searchsorted(self.edges, numbers, side="right"))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Group by the bin of a column's number among `count` bins of one width from `lower` on.
+
+    That is floor((number - lower) / width) in floating-point numbers; -1 for all numbers below
+    and `count` for all above.
+    """
+
+    position: int
+    lower: float
+    width: float
+    count: int
+
+    def index(self, numbers: FloatArray) -> FloatArray:
+        """Return the bin of each number."""
+        return as_array(np.clip(np.floor((numbers - self.lower) / self.width), -1, self.count))
+
+
+@dataclass(frozen=True)
+class Within:
+    """Group by the bin of a column's number among `count` bins of one width between two bounds.
+
+    The bins are 1, 2, ..., and bin `1 + floor((number - lower) / width)`, in floating-point
+    numbers, has the numbers between the bounds. A number equal to the lower bound is in bin 0 and
+    one equal to the upper bound in bin `count + 1`; -1 is all numbers below, `count + 2` all above.
+    """
+
+    position: int
+    lower: float
+    upper: float
+    count: int
+
+    @property
+    def width(self) -> float:
+        """How wide every bin is; any width will do for bounds that are one point."""
+        return (self.upper - self.lower) / self.count or 1.0
+
+    def index(self, numbers: FloatArray) -> FloatArray:
+        """Return the bin of each number."""
+        between = 1 + np.clip(np.floor((numbers - self.lower) / self.width), 0, self.count - 1)
+        up_to_lower = np.where(numbers == self.lower, 0.0, -1.0)
+        from_upper = np.where(numbers == self.upper, self.count + 1.0, self.count + 2.0)
+        at_least = np.where(numbers >= self.upper, from_upper, between)
+        return as_array(np.where(numbers <= self.lower, up_to_lower, at_least))
+
+
+Key: TypeAlias = Values | Bins | Steps | Within
+
+
+class Groups(NamedTuple):
+    """Groups of records; several may have the same keys, and belong together then.
+
+    Parameters
+    ----------
+    keys : list of array
+        For each key its values, with NaN or None for none; or its bins as whole numbers, as
+        floats, with NaN where the column has no number.
+    unread : list of array or None
+        For a key of bins, the column's own values where they are no finite number or stand for
+        no value, and None elsewhere; not binned. None for a key of values.
+    counts : array of int
+        The number of records in each group.
+    sums : list of array
+        For each column that was summed, the sum of its finite numbers in each group.
+    lows, highs : list of array
+        For each column whose ends were asked for, its smallest and its largest finite number in
+        each group; NaN where there is none.
+    """
+
+    keys: list[AnyArray]
+    unread: list[AnyArray | None]
+    counts: IntArray
+    sums: list[FloatArray]
+    lows: list[FloatArray]
+    highs: list[FloatArray]
+
+
+@dataclass(frozen=True)
+class Table(ABC):
+    """A table: `relations.Relation` or `frames.Frame`, which `sources.open_table` gives.
+
+    Sentences call it by its `label`. The `names` are its columns as a person knows them, and
+    everything is asked by their position.
     """
 
     label: str
     names: tuple[str, ...]
-    relation: DuckDBPyRelation
-    connection: DuckDBPyConnection | None = None
 
-    def tally(self, position: int, *, as_text: bool = False) -> tuple[AnyArray, IntArray]:
-        """Return the distinct values of one column, and how many records have each.
+    @property
+    @abstractmethod
+    def origin(self) -> str:
+        """What a result says about its data."""
 
-        Numbers come as floats, with NaN for NULL; all else comes as text, with None for NULL. As
-        text, whole and decimal numbers keep all their digits.
-        """
-        cast = self._exact if as_text else self._value
-        with explained(self.label):
-            result = self._fetched(
-                self.relation.project(f"{self.column_sql(position)} AS value")
-                .aggregate(f"value, {_COUNT} AS records", "value")
-                .project(f"{cast(position, 'value')} AS value, records")
-            )
-        values = _filled(result["value"])
-        if as_text and self._kind(position) == "decimal":
-            values = np.array([value and Decimal(value) for value in values], dtype=object)
-        return values, np.asarray(result["records"], dtype=np.int64)
+    @property
+    def read_once(self) -> bool:
+        """Whether the records are gone once they were read, as those of a stream are."""
+        return False
 
-    def records(self, positions: Sequence[int], absent: Iterable[str] = ()) -> FloatArray:
-        """Return several columns as numbers, one record in each row, with NaN for no value.
-
-        The texts `absent` stand for no value, as empty texts and NA do. `InvalidInput` is raised
-        if a column holds text or infinities.
-
-        Examples
-        --------
-        >>> import duckdb
-        >>> people = duckdb.sql("SELECT unnest([39, NULL]) AS age, '7' AS rooms")
-        >>> Table("people", ("age", "rooms"), people).records([1, 0])
-        array([[ 7., 39.],
-               [ 7., nan]])
-        """
-        chosen = {
-            f"c{position}": self._value(position, _column(position)) for position in positions
-        }
-        with explained(self.label):
-            result = self._fetched(self.relation.project(_named(chosen)))
-        return np.column_stack(
-            [
-                record_numbers(self.names[position], _filled(result[f"c{position}"]), absent)
-                for position in positions
-            ]
-        )
-
-    def cross_tally(
-        self, values: Mapping[str, str], keys: Mapping[str, str], texts: Sequence[str]
-    ) -> tuple[list[AnyArray], IntArray]:
-        """Return the distinct combinations of several keys as texts, and their records.
+    @abstractmethod
+    def grouped(
+        self,
+        keys: Sequence[Key],
+        *,
+        sums: Sequence[int] = (),
+        ends: Sequence[int] = (),
+        codes: MissingCodes = NO_CODES,
+    ) -> Groups:
+        """Group the records where they are, and return the groups with their numbers of records.
 
         Parameters
         ----------
-        values : mapping
-            SQL over the columns by name; computed first.
-        keys : mapping
-            SQL over the values by name; records are grouped by them.
-        texts : sequence of str
-            SQL over the keys that gives text or NULL, for every group and not for every record.
+        keys : sequence of Values, Bins, Steps or Within
+            What to group by: one key or several.
+        sums : sequence of int
+            The positions of columns of numbers to add up in each group.
+        ends : sequence of int
+            The positions of columns of which the smallest and the largest number are wanted.
+        codes : MissingCodes
+            Numbers that stand for no value: they are in no bin and in no sum. Of a key of values
+            all values are returned, codes too.
 
-        Returns
-        -------
-        list of array, array
-            An array for each of the texts, with None for NULL, and the records of each group.
+        `InvalidInput` is raised if the table cannot be read, or a column holds what is neither
+        numbers nor text.
+
+        Examples
+        --------
+        How often each age occurs, the sum of the wages in each of ten bins, and pairs:
+
+        >>> import duckdb
+        >>> from omit.data.sources import open_table
+        >>> people = duckdb.sql("SELECT unnest([39, 25, 39]) AS age, unnest([50, 7, 95]) AS wage")
+        >>> with open_table(people) as table:
+        ...     ages = table.grouped([Values(0)])
+        ...     wages = table.grouped([Steps(1, lower=0, width=10, count=10)], sums=[1])
+        ...     pairs = table.grouped([Values(0), Values(1)])
+        >>> sorted(zip(ages.keys[0].tolist(), ages.counts.tolist()))
+        [(25.0, 1), (39.0, 2)]
+        >>> sorted(zip(wages.keys[0].tolist(), wages.counts.tolist(), wages.sums[0].tolist()))
+        [(0.0, 1, 7.0), (5.0, 1, 50.0), (9.0, 1, 95.0)]
+        >>> len(pairs.counts)
+        3
         """
-        names = ", ".join(keys)
-        columns = {f"t{number}": sql for number, sql in enumerate(texts)}
-        with explained(self.label):
-            result = self._fetched(
-                self.relation.project(_named(values))
-                .project(_named(keys))
-                .aggregate(f"{names}, {_COUNT} AS records", names)
-                .project(_named({**columns, "records": "records"}))
-            )
-        combinations = [_filled(result[name].astype(object)) for name in columns]
-        return combinations, np.asarray(result["records"], dtype=np.int64)
 
-    def _fetched(self, relation: DuckDBPyRelation) -> dict[str, AnyArray]:
-        """Run a query; if the user interrupts it, it ends at once.
-
-        DuckDB runs it in another thread, because in the main one it does not always notice.
-        """
-        if self.connection is None:
-            return dict(relation.fetchnumpy())
-        answer: Future[dict[str, AnyArray]] = Future()
-
-        def run() -> None:
-            try:
-                answer.set_result(dict(relation.fetchnumpy()))
-            except BaseException as error:
-                answer.set_exception(error)
-
-        threading.Thread(target=run, daemon=True).start()
-        try:
-            return answer.result()
-        except KeyboardInterrupt:
-            self.connection.interrupt()
-            answer.exception()  # nothing of it may be running when the connection is closed
-            raise
-
-    def column_sql(self, position: int) -> str:
-        """Return a column as SQL; texts are equal only if all their letters are.
-
-        A database may say otherwise (COLLATE NOCASE), but its records go by what is declared here.
-        """
-        binary = ' COLLATE "binary"' if self._kind(position) == "varchar" else ""
-        return f"{_column(position)}{binary}"
-
-    def text_sql(self, position: int, value: str, absent: Sequence[str] = ()) -> str:
-        """Return SQL that makes text of a column's value, without blanks around it; NULL for none.
-
-        Whole and decimal numbers keep all their digits. The texts `absent` stand for no value.
-        """
-        missing = self._missing(position, absent)
-        if self.is_number(position):
-            text = f"CAST({value} AS VARCHAR)"
-            if self._kind(position) == "boolean":
-                text = f"CAST(CAST({value} AS TINYINT) AS VARCHAR)"
-            nothing = f"system.main.isnan(CAST({value} AS DOUBLE)) OR {text} IN ({missing})"
-            return f"CASE WHEN {nothing} THEN NULL ELSE {text} END"
-        trimmed = f"system.main.trim(CAST({value} AS VARCHAR), {literal(BLANKS)})"
-        return f"CASE WHEN {trimmed} IN ({missing}) THEN NULL ELSE {trimmed} END"
-
-    def number_sql(self, position: int, absent: Sequence[str] = ()) -> str:
-        """Return SQL that makes a number of a column's value as `omit.read` does, or NULL.
+    @abstractmethod
+    def some(self, records: int) -> Table:
+        """Return the table of so many of the records, no matter which, or of all if there are less.
 
         Examples
         --------
         >>> import duckdb
-        >>> ages = duckdb.sql("SELECT unnest(['12', '1_000', 'inf', '+-1', ' -.5e1 ', '99']) age")
-        >>> sql = Table("people", ("age",), ages).number_sql(0, ["99"])
-        >>> ages.project(f"{sql} AS n").fetchnumpy()["n"].tolist()
-        [12.0, None, None, None, -5.0, None]
+        >>> from omit.data.sources import open_table
+        >>> with open_table(duckdb.sql("SELECT unnest([39, 25, 39]) AS age")) as table:
+        ...     int(table.some(2).tally(0)[1].sum())
+        2
         """
-        column, missing = self.column_sql(position), self._missing(position, absent)
-        text = f"CAST({column} AS VARCHAR)"
-        if self.is_number(position):
-            number = f"CAST({column} AS DOUBLE)"
-            present = f"AND {text} NOT IN ({missing})" if absent else ""
-            return f"CASE WHEN system.main.isfinite({number}) {present} THEN {number} END"
-        trimmed = f"system.main.trim({text}, {literal(BLANKS)})"
-        present = f"AND {trimmed} NOT IN ({missing})" if absent else ""
-        # DuckDB knows more ways to write a number, and fewer blanks.
-        number = f"COALESCE(TRY_CAST({text} AS DOUBLE), TRY_CAST({trimmed} AS DOUBLE))"
-        return (
-            f"CASE WHEN NOT system.main.contains({text}, '_') "
-            f"AND NOT system.main.contains({text}, '+-') {present} "
-            f"AND system.main.isfinite({number}) THEN {number} END"
+
+    @abstractmethod
+    def columns(self, positions: Sequence[int]) -> list[AnyArray]:
+        """Return some columns with a value for each record, in one order for all."""
+
+    def tally(self, position: int, *, as_text: bool = False) -> tuple[AnyArray, IntArray]:
+        """Return the distinct values of one column, and how many records have each."""
+        groups = self.grouped([Values(position, as_text)])
+        return groups.keys[0], groups.counts
+
+    def records(self, positions: Sequence[int], codes: MissingCodes = NO_CODES) -> FloatArray:
+        """Return several columns as numbers, one record in each row, with NaN for no value.
+
+        `InvalidInput` is raised if a column holds text or infinities.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> from omit.data.sources import open_table
+        >>> with open_table(duckdb.sql("SELECT unnest([39, NULL]) AS age, '7' AS rooms")) as table:
+        ...     table.records([1, 0])
+        array([[ 7., 39.],
+               [ 7., nan]])
+        """
+        columns = zip(positions, self.columns(positions), strict=True)
+        return np.column_stack(
+            [record_numbers(self.names[position], values, codes) for position, values in columns]
         )
-
-    def _missing(self, position: int, absent: Sequence[str]) -> str:
-        """Return the texts that stand for no value as SQL, also as a float would be written."""
-        texts = ["", *absent]
-        if self._kind(position) in _FRACTIONAL:
-            texts += [repr(float(text)) for text in absent if NUMBER.fullmatch(text)]
-        return ", ".join(map(literal, texts))
-
-    def is_number(self, position: int) -> bool:
-        """Return whether a column holds numbers, and not texts that may be some."""
-        kind = self._kind(position)
-        return bool(_WHOLE.fullmatch(kind)) or kind in (*_FRACTIONAL, "decimal", "boolean")
-
-    def _kind(self, position: int) -> str:
-        kind = str(self.relation.types[position].id).lower()
-        if kind in _BYTES:
-            raise InvalidInput(
-                f"Column {self.names[position]!r} of {self.label} holds bytes, neither numbers nor "
-                "text; convert them first."
-            )
-        return kind
-
-    def _value(self, position: int, column: str) -> str:
-        """Return SQL that makes floats of a column's values, or text if they are no numbers."""
-        return f"CAST({column} AS {'DOUBLE' if self.is_number(position) else 'VARCHAR'})"
-
-    def _exact(self, position: int, column: str) -> str:
-        """Return SQL that makes text of a column's values, or floats if that is what they are."""
-        kind = self._kind(position)
-        if kind == "boolean":
-            return f"CAST(CAST({column} AS TINYINT) AS VARCHAR)"
-        if kind == "float":  # 0.1, and not the float64 next to it
-            return f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
-        return f"CAST({column} AS {'DOUBLE' if kind == 'double' else 'VARCHAR'})"
-
-
-def no_number_sql(text: str) -> str:
-    """Return SQL that tells whether a text among numbers says that there is none."""
-    return f"system.main.lower({text}) IN ({', '.join(map(literal, sorted(NO_NUMBER)))})"
-
-
-def _named(expressions: Mapping[str, str]) -> str:
-    return ", ".join(f"{sql} AS {name}" for name, sql in expressions.items())
-
-
-def _column(position: int) -> str:
-    """Return a column by its position: DuckDB cannot tell names apart that differ in case."""
-    return f"#{position + 1}"
-
-
-def _filled(values: AnyArray) -> AnyArray:
-    """Return what DuckDB gave with NaN or None for NULL."""
-    filled = np.ma.getdata(values)
-    filled[np.ma.getmaskarray(values)] = np.nan if filled.dtype.kind == "f" else None
-    return filled
 
 
 def position_of(names: Sequence[str], column: str | int | None, label: str) -> int:
@@ -310,34 +284,3 @@ def _column_name(column: object) -> str:
     if isinstance(column, Integral) and not isinstance(column, bool):
         return str(int(column))
     raise InvalidInput(f"Expected the name of a column, got {shown(column)}.")
-
-
-def literal(text: str) -> str:
-    """Return a text as SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-# As much of DuckDB's message as a person reads.
-_LONGEST_REASON = 300
-
-
-@contextmanager
-def explained(label: str) -> Iterator[None]:
-    """Turn DuckDB's errors into one sentence."""
-    import duckdb
-
-    try:
-        yield
-    except (RuntimeError, duckdb.InterruptException) as error:
-        if "interrupt" in str(error).lower():
-            raise KeyboardInterrupt from error
-        raise
-    except duckdb.Error as error:
-        # Not the whole message: it goes on with settings, and with the record in question.
-        reason = str(error).strip().split("\n", 1)[0].rstrip(".:")
-        reason = "".join(sign if sign.isprintable() else " " for sign in reason)
-        if len(reason) > _LONGEST_REASON:
-            reason = f"{reason[:_LONGEST_REASON]}..."
-        if "CSV" in reason:
-            reason += " (every row needs as many values as the first, the same line end, and UTF-8)"
-        raise InvalidInput(f"Cannot read {label}: {reason}.") from error

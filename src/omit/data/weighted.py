@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,7 +24,8 @@ from omit.laws.design import Design
 class WeightedColumn(base.Data):
     """Values with weights, both within declared bounds.
 
-    Made by `WeightedColumn.from_values`. Its atoms are the distinct pairs of value and weight.
+    Made by `read` with a weight, or by `WeightedColumn.from_values`. Its atoms are the distinct
+    pairs of value and weight.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ class WeightedColumn(base.Data):
         The smallest and largest value a record can have.
     largest_weight : float
         The largest weight a record can have; the smallest is 0.
+    as_read : WeightedColumn or None
+        The pairs before any of them was clamped; None if none was.
 
     Examples
     --------
@@ -45,7 +48,9 @@ class WeightedColumn(base.Data):
     >>> incomes, incomes.mean
     (WeightedColumn('values': 4 records, 3 distinct pairs, bounds [0, 100] declared), 89.287...)
     >>> incomes.notes
-    ('values: 1 of 4 records had a value outside its bounds and was clamped.',)
+    ('values: 1 of 4 records had a value or a weight outside its bounds and was clamped.',)
+    >>> incomes.before_clamping.mean
+    89.48...
     """
 
     name: str
@@ -59,8 +64,9 @@ class WeightedColumn(base.Data):
     missing: int = 0
     source: str = field(default="values in memory", compare=False)
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    as_read: WeightedColumn | None = None
 
-    described: ClassVar[str] = "a column with weights, which WeightedColumn.from_values gives"
+    described: ClassVar[str] = "a column with weights, which read(..., weight=...) gives"
     coupled: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -101,32 +107,74 @@ class WeightedColumn(base.Data):
 
         `InvalidInput` is raised for what is no number, for weights below 0, and without records.
         """
-        lower, upper = base.checked_bounds(bounds)
-        largest = _validate.positive("largest_weight", largest_weight)
         numbers = raw.record_numbers(name, values)
         weighing = raw.record_numbers("weights", weights)
         if numbers.shape != weighing.shape:
             raise InvalidInput(f"Expected a weight for each of {len(numbers):,} values.")
-        present = ~(np.isnan(numbers) | np.isnan(weighing))
-        missing = int((~present).sum())
-        numbers, weighing = numbers[present], weighing[present]
-        if not len(numbers):
+        once = np.ones(len(numbers), dtype=np.int64)
+        return cls.from_pairs(numbers, weighing, once, bounds, largest_weight, name=name)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        values: FloatArray,
+        weights: FloatArray,
+        counts: IntArray,
+        bounds: base.Bounds,
+        largest_weight: float,
+        *,
+        name: str = "values",
+    ) -> WeightedColumn:
+        """Return the column of counted pairs of value and weight, with NaN where one is missing.
+
+        `InvalidInput` is raised as by `from_values`.
+        """
+        largest = _validate.positive("largest_weight", largest_weight)
+        present = ~(np.isnan(values) | np.isnan(weights))
+        missing = int(counts[~present].sum())
+        values, weights, counts = values[present], weights[present], counts[present]
+        if not counts.sum():
             raise base.no_records(f"{name} has no record with a value and a weight", missing)
-        if (weighing < 0).any():
-            raise InvalidInput(f"Expected weights of at least 0, got {weighing.min():g}.")
-        outside = (numbers < lower) | (numbers > upper) | (weighing > largest)
-        pairs = np.stack([np.clip(numbers, lower, upper), np.minimum(weighing, largest)], axis=1)
-        distinct, counts = np.unique(pairs + 0.0, axis=0, return_counts=True)
+        if (weights < 0).any():
+            raise InvalidInput(f"Expected weights of at least 0, got {weights.min():g}.")
+        lower, upper = base.resolve_bounds(bounds, values)
+        outside = (values < lower) | (values > upper) | (weights > largest)
+        as_read = None
+        if outside.any():
+            widest = min(lower, float(values.min())), max(upper, float(values.max()))
+            read = _distinct_pairs(values, weights, counts)
+            as_read = cls(name, *read, widest, max(float(weights.max()), largest))
+        clipped = np.clip(values, lower, upper), np.minimum(weights, largest)
         return cls(
             name,
-            distinct[:, 0],
-            distinct[:, 1],
-            counts,
+            *_distinct_pairs(*clipped, counts),
             (lower, upper),
             largest,
-            clamped=int(outside.sum()),
+            base.origin_of(bounds),
+            clamped=int(counts[outside].sum()),
             missing=missing,
+            as_read=as_read,
         )
+
+    @property
+    def before_clamping(self) -> WeightedColumn:
+        """The pairs as they were read; its mean is what answers are compared with."""
+        return self if self.as_read is None else self.as_read
+
+    def with_bounds(self, bounds: tuple[float, float]) -> WeightedColumn:
+        """Return the column of the same records with other declared bounds of the values.
+
+        What was clamped is taken as it was read.
+        """
+        read = self.before_clamping
+        pairs = as_array(read.values), as_array(read.weights), read.counts
+        checked = base.checked_bounds(bounds)
+        column = self.from_pairs(*pairs, checked, self.largest_weight, name=self.name)
+        return replace(column, missing=self.missing, source=self.source, remarks=self.remarks)
+
+    @property
+    def _outside(self) -> str:
+        return "records had a value or a weight outside its bounds"
 
     @property
     def size(self) -> int:
@@ -146,10 +194,14 @@ class WeightedColumn(base.Data):
     @cached_property
     def mean(self) -> float:
         """The weighted mean."""
+        return self.bounds[0] + self.mean_above(self.bounds[0])
+
+    def mean_above(self, origin: float) -> float:
+        """Return what the weighted mean exceeds a number by, to all digits if it is near."""
         weights = self.counts * self.weights
         if not weights.any():
             raise InvalidInput(f"All weights of {self.name!r} are 0, so it has no weighted mean.")
-        return self.bounds[0] + float(weights @ (self.values - self.bounds[0]) / weights.sum())
+        return float(weights @ (self.values - origin) / weights.sum())
 
     @property
     def declaration(self) -> str:
@@ -171,3 +223,13 @@ class WeightedColumn(base.Data):
         values = Column(self.name, distinct, counts, self.bounds)
         totals = values.mean_distances(distance)
         return DistanceTotals(totals.totals[which], totals.whole)
+
+
+def _distinct_pairs(
+    values: FloatArray, weights: FloatArray, counts: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the pairs in order, each once, with the number of its records."""
+    pairs = np.stack([values, weights], axis=1) + 0.0
+    distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+    total = np.bincount(which.ravel(), counts, minlength=len(distinct)).astype(np.int64)
+    return distinct[:, 0], distinct[:, 1], total
