@@ -40,7 +40,7 @@ def test_a_transform_lists_the_same_law_as_going_through_all_outcomes() -> None:
         values = values * rng.choice([1.0, 0.1, 5.0])
         counts, keep = rng.integers(1, 12, number), rng.uniform(0.05, 0.95, number)
         listed = kept_law(values, counts, keep, NARROW, 10**6)
-        transformed = module._by_transform(values, counts, keep, NARROW, 10**7)
+        transformed = module._by_transform(values, counts, keep, np.ones(number), NARROW, 10**7)
         for first, second in rng.uniform(-3, 3, (4, 2)):
             difference = characteristic(listed, first, second) - characteristic(
                 transformed, first, second
@@ -156,3 +156,10 @@ def test_the_law_of_a_sample_of_fixed_size_is_that_of_all_subsets(
         found = np.exp(1j * np.outer([0.3, 1.1, 2.9], law.sums)) @ law.probabilities
         np.testing.assert_allclose(found, expected, atol=1e-12)
         assert set(law.sizes) == {size}
+
+
+def test_a_value_beside_two_rare_ones_has_as_many_outcomes_as_sizes() -> None:
+    values, counts = np.array([0.0, 1.0, 2.0]), np.array([226, 7240, 1810])
+    law = kept_law(values, counts, np.full(3, 0.02), Laplace(0.2), 300_000)
+    assert float(law.probabilities.sum()) == pytest.approx(1.0, abs=1e-12)
+    assert float(law.probabilities @ law.sums) == pytest.approx(0.02 * 10_860, rel=1e-12)

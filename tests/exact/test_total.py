@@ -94,7 +94,7 @@ def test_the_logarithm_of_a_characteristic_function_keeps_its_digits_for_many_re
     one, frequency = np.ones(1), 0.0007
     for keep in (0.1, 0.3, 0.5, 0.9):
         real, imaginary = log_characteristic(
-            one * frequency, np.zeros(1), one, one * 1e6, one * keep
+            one * frequency, np.zeros(1), one, one, one * 1e6, one * keep
         )
         exact = 10**6 * (
             mpmath.log(1 - mpmath.mpf(keep) + mpmath.mpf(keep) * mpmath.expj(frequency))

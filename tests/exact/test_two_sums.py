@@ -201,6 +201,20 @@ def test_zeros_and_ones_are_inverted_within_the_bound_on_their_echoes(scale: flo
     assert inverted.precision < 1e-4 * value
 
 
+@pytest.mark.parametrize("epsilon", [3.0, 5.0])
+def test_small_counts_after_half_of_the_records_are_inverted_surely(epsilon: float) -> None:
+    """Their sums are too many to be listed, and the noise is narrow beside their lattice."""
+    counts = [5500, 1500, 1200, 600, 160, 60, 20, 6, 4]
+    column = Column.from_counts(list(range(9)), counts, bounds=(0, 19))
+    setting = column, NoisyMean(variant="two-sums"), Guarantee(epsilon), PoissonSampling(0.5)
+    error = expected_error(*setting, details=False)
+    assert error.method == "exact"
+    assert error.high - error.low < 2e-6 * error.value
+    drawn = expected_error(*setting, "simulated", runs=40_000)
+    # Twice the half-width of 95 %: a false alarm once in 10,000.
+    assert abs(error.value - drawn.value) <= drawn.high - drawn.low
+
+
 def test_a_hundred_thousand_zeros_and_ones_are_exact_at_every_epsilon() -> None:
     column = Column.from_counts([0, 1], [95_000, 5_000], bounds=(0, 1))
     errors = [

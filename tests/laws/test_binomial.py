@@ -35,6 +35,7 @@ def _one_more_by_mpmath(trials: int, success: float, epsilon: float) -> mpmath.m
         return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trials", "success", "epsilon"),
     [

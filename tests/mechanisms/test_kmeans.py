@@ -96,6 +96,7 @@ def test_the_published_budget_grows_with_the_clusters_and_is_halved_once_more() 
         assert DPLloyd(k, 20).scale(Guarantee(0.5), dimensions=6) == 7 * 20 / 0.5
 
 
+@pytest.mark.slow
 def test_the_published_variant_divides_by_any_count_and_the_default_does_not() -> None:
     """The authors' 500 runs at a rate of .01 and epsilon = .5 average 2.776, standard error .058.
 

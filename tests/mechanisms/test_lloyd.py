@@ -109,6 +109,7 @@ def test_a_cluster_that_looks_empty_keeps_its_centre() -> None:
     assert moved == pytest.approx(np.array([[-0.5], [0.5]]))
 
 
+@pytest.mark.slow
 def test_one_record_changes_a_sum_by_its_coordinate_and_nothing_else() -> None:
     """Rounded sums would depend on the order; these are the same to the last bit."""
     rng = np.random.default_rng(4)

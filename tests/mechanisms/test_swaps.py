@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -11,14 +12,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from omit._numeric import FloatArray, as_array
-from omit.mechanisms.kmedian import (
+from omit.mechanisms.swaps import (
     Indices,
     assign,
     choose,
-    draw_swap,
+    distances_to,
+    draw_by_tree,
+    draw_from_all,
+    least_costs,
     local_search,
+    propose,
+    records_of,
     swap_cost,
-    swap_costs,
+    tree_of,
 )
 
 pytestmark = pytest.mark.slow
@@ -27,28 +33,24 @@ pytestmark = pytest.mark.slow
 class State:
     """Random records and candidates, with the centres among them."""
 
-    def __init__(self, size: int, dimensions: int, candidates: int, k: int, seed: int) -> None:
+    def __init__(
+        self, size: int, dimensions: int, candidates: int, k: int, seed: int, known: bool = False
+    ) -> None:
         rng = np.random.default_rng(seed)
-        self.columns = rng.uniform(-1, 1, (dimensions, size))
         self.candidates = rng.uniform(-1, 1, (dimensions, candidates))
-        self.k, self.scale = k, 0.5 / np.sqrt(dimensions)
+        self.k, scale = k, 0.5 / np.sqrt(dimensions)
+        columns, weights = rng.uniform(-1, 1, (dimensions, size)), rng.integers(1, 4, size)
+        distances = distances_to(self.candidates, columns, scale) if known else None
+        self.records = records_of(columns, weights.astype(float), scale, distances)
+        self.tree = tree_of(self.candidates, scale)
         self.centres: Indices = rng.choice(candidates, k, replace=False).astype(np.int64)
         self.is_centre = np.isin(np.arange(candidates), self.centres)
-        self.nearest, self.second = np.empty(size), np.empty(size)
-        self.owner = np.empty(size, np.int64)
-        self.total = assign(
-            self.columns,
-            self.candidates,
-            self.scale,
-            self.centres,
-            self.nearest,
-            self.second,
-            self.owner,
-        )
+        self.total = assign(self.records, self.candidates, self.centres)
 
     def direct_cost(self, centres: Indices) -> float:
-        apart = self.columns[:, :, None] - self.candidates[:, centres][:, None]
-        return float((self.scale * np.linalg.norm(apart, axis=0)).min(axis=1).sum())
+        columns, weights, scale = self.records[:3]
+        apart = columns[:, :, None] - self.candidates[:, centres][:, None]
+        return float((scale * np.linalg.norm(apart, axis=0)).min(axis=1) @ weights)
 
     def direct_costs(self) -> FloatArray:
         """Return the cost after every swap, by slot and candidate; infinite for centres."""
@@ -67,22 +69,25 @@ class State:
         weights[possible] = np.exp(-rate * (costs[possible] - costs.min()))
         return as_array(weights / weights.sum())
 
-    def draw(self, rate: float, patience: int, rng: np.random.Generator) -> tuple[int, int]:
-        return draw_swap(
-            self.columns,
-            self.candidates,
-            self.scale,
-            self.is_centre,
-            self.nearest,
-            self.second,
-            self.owner,
-            self.k,
-            rng.random((3, 3)),
-            rate,
-            0.9 * self.direct_costs().min(),
-            patience,
-            rng,
-        )
+    @cached_property
+    def floor(self) -> float:
+        return 0.9 * float(self.direct_costs().min())
+
+    def draw(self, rate: float, proposals: int, rng: np.random.Generator) -> tuple[int, int]:
+        records, uniforms = self.records, rng.random((proposals, 3))
+        swap = propose(records, self.candidates, self.is_centre, self.k, uniforms, rate, self.floor)
+        if swap[0] >= 0:
+            return swap
+        if records.distances.shape[1]:
+            return draw_from_all(records, self.is_centre, self.k, rate, rng.random())
+        return draw_by_tree(records, self.tree, self.is_centre, self.k, rate, rng)
+
+    def bounds(self) -> FloatArray:
+        """Return what swaps cost at least, by node and slot; of leaves, what they cost."""
+        costs = np.empty((self.tree.starts[-1], self.k))
+        for node in range(len(costs)):
+            least_costs(self.records, self.tree, node, costs[node])
+        return costs
 
 
 @given(
@@ -91,47 +96,63 @@ class State:
     st.integers(1, 5),
     st.integers(1, 8),
     st.integers(0, 10**6),
+    st.booleans(),
 )
 def test_swap_costs_are_those_of_a_direct_evaluation(
-    size: int, dimensions: int, k: int, outside: int, seed: int
+    size: int, dimensions: int, k: int, outside: int, seed: int, known: bool
 ) -> None:
-    state = State(size, dimensions, k + outside, k, seed)
+    state = State(size, dimensions, k + outside, k, seed, known)
     assert state.total == pytest.approx(state.direct_cost(state.centres), abs=1e-12)
     expected = state.direct_costs()
-    table = (state.nearest, state.second, state.owner)
-    found = swap_costs(
-        state.columns, state.candidates, state.scale, state.is_centre, *table, state.k
-    )
-    assert found == pytest.approx(expected, abs=1e-12)
-    for slot, entering in zip(*np.nonzero(np.isfinite(expected)), strict=True):
-        one = swap_cost(
-            state.columns, state.candidates, state.scale, *table, int(slot), int(entering)
-        )
-        assert one == pytest.approx(expected[slot, entering], abs=1e-12)
+    leaves = state.bounds()[: len(state.is_centre)].T
+    for slot, leaf in np.ndindex(leaves.shape):
+        entering = int(state.tree.order[leaf])
+        if not state.is_centre[entering]:
+            wanted = pytest.approx(expected[slot, entering], abs=1e-12)
+            assert leaves[slot, leaf] == wanted
+            assert swap_cost(state.records, state.candidates, slot, entering) == wanted
 
 
+@pytest.mark.parametrize("dimensions", [1, 2, 5, 70])
+@pytest.mark.parametrize("candidates", [7, 8, 9, 300])
+def test_no_swap_costs_less_than_the_nodes_above_it_say(dimensions: int, candidates: int) -> None:
+    state = State(30, dimensions, candidates, k=3, seed=candidates)
+    bounds, starts = state.bounds(), state.tree.starts
+    assert sorted(state.tree.order) == list(range(candidates))
+    assert starts[-1] - starts[-2] == 1
+    for level in range(1, len(starts) - 1):
+        below = bounds[starts[level - 1] : starts[level]]
+        above = bounds[starts[level] : starts[level + 1]]
+        assert (above[np.arange(len(below)) // 8] <= below).all()
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["by a tree", "from all"])
 @pytest.mark.parametrize(
-    ("rate", "patience"),
+    ("rate", "proposals", "candidates"),
     [
-        (0.0, 0),
-        (0.0, 50),
-        (0.03, 0),
-        (0.03, 10_000),
-        (0.5, 0),
+        (0.0, 0, 9),
+        (0.0, 50, 9),
+        (0.03, 0, 9),
+        (0.03, 1000, 9),
+        (0.5, 0, 9),
+        # A tree of three levels.
+        (2.0, 0, 70),
         # Some five proposals are needed for one that is accepted, so that both ways are taken.
-        (0.5, 5),
-        (8.0, 0),
-        # Not one in a million proposals is accepted: after patience every swap is scored.
-        (8.0, 50),
+        (0.5, 5, 9),
+        (8.0, 0, 9),
+        # Not one in a million proposals is accepted: the tree has to draw.
+        (8.0, 50, 9),
     ],
 )
-def test_swaps_are_drawn_with_exponential_weights(rate: float, patience: int) -> None:
-    state = State(size=12, dimensions=2, candidates=9, k=3, seed=2)
+def test_swaps_are_drawn_with_exponential_weights(
+    rate: float, proposals: int, candidates: int, known: bool
+) -> None:
+    state = State(size=6, dimensions=2, candidates=candidates, k=3, seed=2, known=known)
     costs = state.direct_costs()
     expected = 30_000 * state.law(rate).ravel()
     rng, drawn = np.random.default_rng(11), np.zeros(costs.size)
     for _ in range(30_000):
-        slot, entering = state.draw(rate, patience, rng)
+        slot, entering = state.draw(rate, proposals, rng)
         drawn[slot * costs.shape[1] + entering] += 1
     possible = expected > 0
     assert drawn[~possible].sum() == 0
@@ -148,7 +169,7 @@ def test_swaps_are_drawn_with_exponential_weights(rate: float, patience: int) ->
 
 
 def test_the_rates_above_take_both_ways_to_draw() -> None:
-    state = State(size=12, dimensions=2, candidates=9, k=3, seed=2)
+    state = State(size=6, dimensions=2, candidates=9, k=3, seed=2)
     costs = state.direct_costs()
     accepted = {rate: float(np.exp(-rate * costs).mean()) for rate in (0.03, 0.5, 8.0)}
     assert accepted[0.03] > 0.6
@@ -169,18 +190,18 @@ def test_a_choice_of_which_rounding_leaves_nothing_is_the_last_possible_one() ->
     assert choose(weights, 1.0) == 6  # beyond what a generator gives
 
 
-def test_every_set_on_the_way_differs_by_one_swap_and_has_its_cost() -> None:
-    state = State(size=20, dimensions=2, candidates=15, k=4, seed=3)
-    for rate, patience in ((0.01, 100), (5.0, 16)):
+@pytest.mark.parametrize("known", [False, True])
+def test_every_set_on_the_way_differs_by_one_swap_and_has_its_cost(known: bool) -> None:
+    state = State(size=20, dimensions=2, candidates=15, k=4, seed=3, known=known)
+    for rate in (0.01, 5.0):
         sets, costs = local_search(
-            state.columns,
+            state.records,
             state.candidates,
-            state.scale,
+            state.tree,
             state.centres,
             np.random.default_rng(1).random((30, 2, 3)),
             rate,
             0.0,
-            patience,
             np.random.default_rng(0),
         )
         assert len(sets) == len(costs) == 31

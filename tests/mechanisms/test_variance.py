@@ -12,6 +12,7 @@ import pytest
 from omit import (
     REPLACE,
     Column,
+    FixedSizeSampling,
     Guarantee,
     InvalidInput,
     NoNoiseNeeded,
@@ -103,6 +104,35 @@ def test_answers_are_within_what_a_variance_can_be_and_sampling_costs() -> None:
     everybody = expected_error(column, NoisyVariance(), Guarantee(1.0))
     sample = expected_error(column, NoisyVariance(), Guarantee(1.0), PoissonSampling(0.1))
     assert sample.low > everybody.high
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("metric", ["relative", "squared"])
+def test_the_exact_error_is_that_of_drawn_noise(
+    neighbours: Literal["add-remove", "replace"], metric: Literal["relative", "squared"]
+) -> None:
+    column = Column.from_values(np.tile([10.0, 14.0, 20.0, 30.0], 100), bounds=BOUNDS)
+    setting = column, NoisyVariance("gaussian", metric), Guarantee(1.0, 1e-5, neighbours)
+    exact = expected_error(*setting)
+    assert exact.method == "exact"
+    drawn = expected_error(*setting, method="simulated", runs=40_000)
+    # Twice the half-width of 95 %: a false alarm once in 10,000.
+    assert abs(exact.value - drawn.value) <= drawn.high - drawn.low
+
+
+def test_the_noise_of_a_sample_of_fixed_size_is_integrated() -> None:
+    column = Column.from_values(np.tile([10.0, 14.0, 20.0, 30.0], 100), bounds=BOUNDS)
+    setting = (
+        column,
+        NoisyVariance(),
+        Guarantee(0.25, neighbours=REPLACE),
+        FixedSizeSampling(300, 400),
+    )
+    integrated, drawn = expected_error(*setting), expected_error(*setting, "simulated")
+    assert "not computed" in (integrated.reason or "")
+    assert integrated.high - integrated.low < 0.2 * (drawn.high - drawn.low)
+    assert integrated.low < drawn.high
+    assert drawn.low < integrated.high
 
 
 def test_odd_arguments_are_refused() -> None:

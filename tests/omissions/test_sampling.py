@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -164,3 +165,10 @@ def test_dp_events_carry_the_parameters_and_what_cannot_be_said_is_refused() -> 
     assert NoOmission().to_dp_event(noise) is noise
     with pytest.raises(Refused, match="dp-accounting"):
         StableSuppression(2).to_dp_event(noise)
+
+
+def test_events_of_dp_accounting_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    for sampling in (PoissonSampling(0.1), FixedSizeSampling(10, 100)):
+        with pytest.raises(InvalidInput, match=r"pip install 'omit\[accounting\]'"):
+            sampling.to_dp_event(None)

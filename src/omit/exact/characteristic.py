@@ -1,8 +1,9 @@
 """The logarithm of the characteristic function of a thinned sum, computed in three ways.
 
-For `S - t N = Σ_v (v - t) Bin(n_v, k_v)` it is `Σ_v n_v ln(1 - k_v + k_v e^(iω(v - t)))`, less the
-phase of its mean: term by term in compiled code, by a power series in the frequency where that
-converges fast, or by power sums of the values.
+For `S - t N = Σ_v u_v (v - t) Bin(n_v, k_v)`, with weights u, it is
+`Σ_v n_v ln(1 - k_v + k_v e^(iω u_v (v - t)))`, less the phase of its mean: term by term in compiled
+code, by a power series in the frequency where that converges fast, or, if all weights are 1, by
+power sums of the values.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from omit._numeric import FloatArray
 _MOST_POWER_SUMS = 60
 
 LARGEST_SERIES_ANGLE = 2.3
-"""Up to this angle `ω (v - t)` the power series converges fast: its radius is at least pi."""
+"""Up to this angle `ω u (v - t)` the power series converges fast: its radius is at least pi."""
 
 
 def log_characteristic_by_series(
     frequencies: FloatArray,
     points: FloatArray,
     values: FloatArray,
+    weights: FloatArray,
     counts: FloatArray,
     keep: FloatArray,
     largest_angle: float,
@@ -37,7 +39,7 @@ def log_characteristic_by_series(
     terms = 4 + math.ceil((38 + math.log(counts.sum())) / math.log(3 / largest_angle))
     different, which = np.unique(keep, return_inverse=True)
     cumulants = counts * _bernoulli_cumulants(different, terms)[:, which]
-    centered = values - points[:, None]
+    centered = weights * (values - points[:, None])
     widest = float(np.abs(centered).max())
     centered /= widest
     powers = np.ones_like(centered)
@@ -133,6 +135,7 @@ def log_characteristic(
     frequencies: FloatArray,
     points: FloatArray,
     values: FloatArray,
+    weights: FloatArray,
     counts: FloatArray,
     keep: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
@@ -146,7 +149,7 @@ def log_characteristic(
                 k = keep[v]
                 if k == 0.0 or k == 1.0:
                     continue
-                angle = frequencies[j] * (values[v] - points[i])
+                angle = frequencies[j] * weights[v] * (values[v] - points[i])
                 # 1 - k + k e^(i angle), divided by its expected turn e^(i k angle). For k > 1/2 the
                 # turn of the other outcome is taken out first, so that no branch is crossed.
                 small, sign = (k, 1.0) if k <= 0.5 else (1 - k, -1.0)

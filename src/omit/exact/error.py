@@ -2,24 +2,66 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What makes up the error: by leaving records out, and by noise.
+    """What makes up the error: clamping, leaving records out, and noise.
 
-    For the mean these are in per cent of the truth and to first order: the bias of what is left,
-    the standard deviation by sampling and the standard deviation by noise. For the mode they are
-    probabilities of a wrong answer: by the omission without noise, and by the noise without
-    omission; there is no bias. For a mean squared error they are variances: of the answers without
-    noise over the samples, and by noise; it is their sum plus the square of the bias.
+    Of a number T these are biases and standard deviations, whose squares add up:
+
+        E (T - truth)² = bias² + omission² + noise².
+
+    Parts of an expected distance would say nothing beside a bias, which hides what is random. For
+    the mode there is no bias, and the others are probabilities of a wrong answer by that alone.
+
+    Attributes
+    ----------
+    omission, noise
+        The standard deviation of answers without noise over what is left out, and that by noise.
+    bias
+        What answers exceed the truth by on average. That is `clamping`, and what the omission or
+        another truth than that of the records adds to it.
+    clamping
+        What the statistic of the clamped records exceeds that of the records as they are by.
+    first_order
+        Whether bias and deviations are linear in what is left out and in the noise, which is near
+        enough unless few records are left for the noise.
+
+    All are in per cent of the truth, or beside a mean squared error in the units of the statistic.
+
+    Examples
+    --------
+    >>> parts = Parts(omission=0.6, noise=0.8, bias=-2.0, clamping=-2.4)
+    >>> round(parts.root_mean_square, 6), parts.largest
+    (2.236068, 'clamping')
     """
 
     omission: float
     noise: float
     bias: float | None = None
+    clamping: float = 0.0
+    first_order: bool = False
+
+    @property
+    def root_mean_square(self) -> float | None:
+        """The root of the mean squared distance from the truth; None for the mode."""
+        return None if self.bias is None else math.hypot(self.bias, self.omission, self.noise)
+
+    @property
+    def largest(self) -> Literal["noise", "omission", "bias", "clamping"]:
+        """Which part has the largest square; "bias" is what does not come from clamping."""
+        other = 0.0 if self.bias is None else abs(self.bias - self.clamping)
+        sizes: dict[Literal["noise", "omission", "bias", "clamping"], float] = {
+            "noise": self.noise,
+            "omission": self.omission,
+            "bias": other,
+            "clamping": abs(self.clamping),
+        }
+        return max(sizes, key=lambda part: sizes[part])
 
 
 @dataclass(frozen=True)
@@ -42,9 +84,12 @@ class ExpectedError:
     reason
         Why the error was simulated although it was not asked for.
     parts
-        The error by omission apart from the error by noise.
+        What clamping, leaving records out and noise add to the error, where that is known.
     skewed
         Whether the runs are so skewed that a normal interval covers less often than it says.
+    first_order
+        Whether the interval holds to first order in the width of bins only, and is not proved:
+        where records of one bin are kept with different chances.
     """
 
     value: float
@@ -59,3 +104,4 @@ class ExpectedError:
     reason: str | None = None
     parts: Parts | None = None
     skewed: bool = False
+    first_order: bool = False

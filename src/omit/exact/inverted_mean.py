@@ -24,6 +24,9 @@ truth plus `∫ P(T < x) dx` below it, between the bounds of the answers. With `
   Gauss-Legendre nodes on a panel of half-width a err by at most
   `a (ωay)^32 2^33 16!^4 / (33 · 32!^3)`.
 
+*Weights* in (0, 1] multiply what a record adds to S and to C, and with it `v - x` above. Nothing
+else changes, but that records of different weights turn at different speeds as x moves.
+
 *Laplace noise* has heavy tails, and far from the truth, where data cannot make up for the noise,
 they are exponentials in the data: the average is a product again. What the data may do all the same
 is bounded by the same exponential moments. There rules of 16 nodes on panels of at most 8 scales of
@@ -47,7 +50,7 @@ from omit.exact.characteristic import (
     terms_of_power_sums,
 )
 from omit.exact.characteristic import log_characteristic_by_series as by_series
-from omit.exact.data_frequencies import WITNESSES, DataFrequencies
+from omit.exact.data_frequencies import DataFrequencies
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.quotient import Quotient
 from omit.laws.counts import bernstein_reach
@@ -411,10 +414,9 @@ class _Inversion:
     def _require_few(self, last: float, number: int) -> None:
         """Refuse more terms than there is time for."""
         nodes = (self.near[1] - self.near[0]) * last * self._largest_count[0] + 32
-        by_value = 1.0
-        if last * self._widest > LARGEST_SERIES_ANGLE:
-            by_value = min(self._power_sums, len(self.setting.values) / 2)
-        if nodes * number * by_value > self.most_terms:
+        one_by_one = int((last * self._widest > LARGEST_SERIES_ANGLE).sum())
+        by_value = min(self._power_sums, one_by_one / 2)
+        if nodes * number * max(by_value, 1.0) > self.most_terms:
             raise NoExactMean("the integral would take too long")
 
     @cached_property
@@ -424,7 +426,7 @@ class _Inversion:
     @cached_property
     def _period(self) -> float | None:
         """After which frequency those of the data come back, if their echoes are to be bounded."""
-        if not self.quotient.bounds_echoes:
+        if not self.quotient.bounds_echoes or self.setting.is_weighted:
             return None
         values = self.setting.random_values
         step = lattice_step(values) if len(values) else None
@@ -463,7 +465,7 @@ class _Inversion:
         """
         b, d = self.quotient.least_scales(*self.near)
         first = replace(self.total, scale=b)
-        longest = _MOST_COSINES / min(len(self.setting.values), WITNESSES) * spacing
+        longest = _MOST_COSINES / self._data.cosines * spacing
         end = max(8 / math.hypot(b, d), 2 * spacing)
         if period is not None:
             longest = max(0.5 * period, end)
@@ -483,26 +485,33 @@ class _Inversion:
         return np.concatenate([self._inverted_few(some) for some in np.array_split(x, parts)])
 
     def _inverted_few(self, x: FloatArray) -> FloatArray:
-        setting, series = self.setting, self.series
-        frequencies, counts = series.frequencies, setting.counts.astype(np.float64)
-        angle = float(frequencies[-1] * self._widest)
-        if angle <= LARGEST_SERIES_ANGLE:
-            real, imaginary = by_series(frequencies, x, setting.values, counts, setting.keep, angle)
-        elif self._power_sums < len(setting.values) / 2:
+        setting, frequencies = self.setting, self.series.frequencies
+        angles = frequencies[-1] * self._widest
+        wide = angles > LARGEST_SERIES_ANGLE
+        if self._power_sums < wide.sum() / 2:
             real, imaginary = self._by_power_sums.logarithm(x)
         else:
-            real, imaginary = log_characteristic(
-                frequencies, x, setting.values, counts, setting.keep
-            )
+            counts = setting.counts.astype(np.float64)
+            records = setting.values, setting.weights, counts, setting.keep
+            values, weights, counts, keep = (array[wide] for array in records)
+            real, imaginary = log_characteristic(frequencies, x, values, weights, counts, keep)
+            small = (angles > 0) & ~wide
+            if small.any():
+                values, weights, counts, keep = (array[small] for array in records)
+                angle = float(angles[small].max())
+                series = by_series(frequencies, x, values, weights, counts, keep, angle)
+                real, imaginary = real + series[0], imaginary + series[1]
         phase = imaginary + frequencies * ((setting.center - x) * setting.size)[:, None]
-        size = np.exp(real) * series.weights
+        size = np.exp(real) * self.series.weights
         size *= self.quotient.characteristic_at(frequencies, x)
         return as_array(0.5 + (size * np.sin(phase)).sum(axis=1))
 
     @cached_property
-    def _power_sums(self) -> int:
-        """How many power sums of the values would be needed."""
+    def _power_sums(self) -> float:
+        """How many power sums of the values would be needed; weights have none."""
         setting = self.setting
+        if setting.is_weighted:
+            return math.inf
         return terms_of_power_sums(setting.counts.astype(np.float64), setting.keep)
 
     @cached_property
@@ -512,15 +521,19 @@ class _Inversion:
         return PowerSums(self.series.frequencies, setting.values, counts, setting.keep)
 
     @cached_property
-    def _widest(self) -> float:
-        """The largest distance of a value from an x that is inverted."""
-        return max(self.setting.largest_step(x) for x in self.near)
+    def _widest(self) -> FloatArray:
+        """The largest step of a record of each value, for all x that are inverted.
+
+        0 for records that are certain to be left.
+        """
+        first, last = (np.abs(self.setting.steps(x)) for x in self.near)
+        return as_array(np.maximum(first, last) * (self.setting.spread > 0))
 
     @cached_property
     def _largest_count(self) -> tuple[float, float]:
         """A number that the noisy count hardly exceeds in size, and how probably it does."""
         setting = self.setting
-        strays = bernstein_reach(float(setting.spread.sum()), _RARITY)
+        strays = bernstein_reach(setting.variance_of(None), _RARITY)
         largest = setting.size + strays + self.quotient.count_half_width(_RARITY)
         return largest, setting.count_above(largest) + setting.count_below(-largest)
 
@@ -529,11 +542,10 @@ class _Inversion:
         """What rounding of phases and logarithms does to a probability."""
         series, setting = self.series, self.setting
         left = setting.counts * setting.keep
-        turns = series.frequencies * float(left @ np.abs(setting.values - setting.center))
+        turns = series.frequencies * float(left @ np.abs(setting.steps(setting.center)))
         return 1e-15 * float(series.weights @ (10 + 0.5 * turns))
 
     def _strays(self, x: float) -> float:
         """Return how far `S - x C` is from its mean but for what is rare, by Bernstein."""
         setting = self.setting
-        variance = float((setting.spread * (setting.values - x) ** 2).sum())
-        return bernstein_reach(variance, _RARITY, setting.largest_step(x))
+        return bernstein_reach(setting.variance_of(x), _RARITY, setting.largest_step(x))

@@ -6,6 +6,10 @@ transform of `Π_v (1 - k_v + k_v e^(i(θ₁(v - a)/h + θ₂)))^n_v`, where h i
 that the values lie on and a a point of it near their mean; the counts of values that lie far from
 the others are listed, so that the transform need not reach so far.
 
+*Weights* in (0, 1] multiply what a record adds to the sum and to the number. Then the number has
+a lattice of its own, of step g, and the transform is that of
+`Π_v (1 - k_v + k_v e^(i u_v (θ₁(v - a)/h + θ₂/g)))^n_v`.
+
 *What is missed.* A transform over a window gives the law wrapped around the window, so at most the
 probability outside is at the wrong place: Bernstein's inequality bounds it for either axis.
 
@@ -30,6 +34,7 @@ from numpy.typing import NDArray
 
 from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
+from omit.exact.sampled_total import row_of_size
 from omit.laws.counts import bernstein_reach, relative_pmf
 from omit.laws.distribution import lattice_step
 from omit.laws.noise import Noise
@@ -119,6 +124,7 @@ def kept_law(
     keep: FloatArray,
     noise: Noise,
     most_outcomes: int,
+    weights: FloatArray | None = None,
 ) -> KeptLaw:
     """Return the law of the sum and the number of the records left.
 
@@ -130,6 +136,8 @@ def kept_law(
         What is added to the sum.
     most_outcomes : int
         How many outcomes the law may have.
+    weights : array, optional
+        What a record of each value counts for, by default 1.
 
     Raises
     ------
@@ -144,18 +152,21 @@ def kept_law(
     >>> law.sums, law.sizes, law.probabilities
     (array([5., 6.]), array([1., 2.]), array([0.5, 0.5]))
     """
+    weights = np.ones(len(values)) if weights is None else weights
     certain, random = keep == 1, (keep > 0) & (keep < 1)
+    left = counts[certain] * weights[certain]
     fixed = KeptLaw(
-        np.array([float((values[certain] * counts[certain]).sum())]),
-        np.array([float(counts[certain].sum())]),
+        np.array([float((values[certain] * left).sum())]),
+        np.array([float(left.sum())]),
         np.ones(1),
         0.0,
     )
-    values, counts, keep = values[random], counts[random], keep[random]
-    listed = _listed(fixed, values, counts, keep, most_outcomes)
+    values, counts = values[random], counts[random]
+    keep, weights = keep[random], as_array(weights[random])
+    listed = _listed(fixed, values, counts, keep, weights, most_outcomes)
     if listed is not None:
         return listed.without_the_rarest()
-    transformed = _by_transform(values, counts, keep, noise, most_outcomes)
+    transformed = _by_transform(values, counts, keep, weights, noise, most_outcomes)
     return fixed.combined_with(transformed).without_the_rarest()
 
 
@@ -164,6 +175,7 @@ def _listed(
     values: FloatArray,
     counts: NDArray[np.int64],
     keep: FloatArray,
+    weights: FloatArray,
     most_outcomes: int,
 ) -> KeptLaw | None:
     """Return the law outcome by outcome, added to what is fixed; None if these are too many."""
@@ -174,15 +186,20 @@ def _listed(
     if math.prod(len(window.probabilities) for window in windows) > most_outcomes:
         return None
     listed = fixed
-    for value, window in zip(values, windows, strict=True):
-        listed = listed.combined_with(window.law(float(value)))
+    for value, weight, window in zip(values, weights, windows, strict=True):
+        listed = listed.combined_with(window.law(float(value), float(weight)))
     return listed
 
 
 def sample_law(
-    values: FloatArray, counts: NDArray[np.int64], size: int, noise: Noise, most_outcomes: int
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    size: int,
+    noise: Noise,
+    most_outcomes: int,
+    weights: FloatArray | None = None,
 ) -> KeptLaw:
-    """Return the law of the sum of a sample of fixed size, every subset alike.
+    """Return the law of sum and number of a sample of fixed size, every subset alike.
 
     It is that of records kept independently, with the probability `size / N`, given that this many
     are left: one row of a table of sums and numbers, divided by its total.
@@ -190,7 +207,8 @@ def sample_law(
     Raises
     ------
     TooManyOutcomes
-        If the values lie on no lattice, or too many sums are possible.
+        If the values lie on no lattice, if too many sums are possible, or if records have weights
+        and are too many to be listed.
 
     Examples
     --------
@@ -201,13 +219,19 @@ def sample_law(
     """
     keep = np.full(len(values), size / int(counts.sum()))
     nothing = KeptLaw(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
-    listed = _listed(nothing, values, counts, keep, min(most_outcomes, _MOST_LISTED_OUTCOMES))
+    most, ones = min(most_outcomes, _MOST_LISTED_OUTCOMES), np.ones(len(values))
+    listed = _listed(nothing, values, counts, keep, ones, most)
     if listed is not None:
         chosen = listed.sizes == size
         total = float(listed.probabilities[chosen].sum())
         chances = listed.probabilities[chosen] / total
         missed = 2 * listed.missed / total
+        if weights is not None:  # the same outcomes in the same order
+            listed = _listed(nothing, values, counts, keep, weights, most)
+            assert listed is not None
         return KeptLaw(listed.sums[chosen], listed.sizes[chosen], chances, missed)
+    if weights is not None and (weights != 1).any():
+        raise TooManyOutcomes("samples of fixed size with weights are too many to be listed")
     return _sample_by_transform(values, counts, keep, size, noise, most_outcomes)
 
 
@@ -228,11 +252,12 @@ def _sample_by_transform(
     reach = bernstein_reach(float((weights * offsets**2).sum()), _RARITY, float(offsets.max()))
     if not 2 * reach / step <= _LONGEST_WINDOW:
         raise TooManyOutcomes("the sums that can be left are too many to be listed")
-    grid = _grid(values, counts, keep, step, noise)
+    grid = _grid(values, counts, keep, np.ones(len(values)), (step, 1.0), noise)
     if grid.sums > most_outcomes:
         raise TooManyOutcomes("the sums that can be left are too many to be listed")
     angles = 2 * np.pi * np.arange(grid.sums // 2 + 1) / (grid.stride * grid.sums)
-    row = _row_of_size(angles, grid.sizes, size, grid.positions, counts.astype(np.float64), keep)
+    share = float(keep[0])
+    row = row_of_size(angles, grid.sizes, grid.positions, counts.astype(np.float64), share)
     # As seen from the middle of the window.
     mean = float((counts * keep * grid.positions).sum())
     chances = np.fft.irfft((row * np.exp(1j * angles * (mean - grid.first_sum))).conj(), grid.sums)
@@ -279,18 +304,21 @@ class _Window:
         relative_pmf(n, k, first, relative)
         return cls(first, relative / relative.sum())
 
-    def law(self, value: float) -> KeptLaw:
+    def law(self, value: float, weight: float) -> KeptLaw:
         numbers = self.first + np.arange(len(self.probabilities), dtype=np.float64)
-        return KeptLaw(value * numbers, numbers, self.probabilities, 2 * math.exp(-_RARITY))
+        sizes = weight * numbers
+        return KeptLaw(value * sizes, sizes, self.probabilities, 2 * math.exp(-_RARITY))
 
 
 @dataclass(frozen=True)
 class _Grid:
     """A window of sums, every `stride` of the lattice, and of numbers of records."""
 
-    positions: FloatArray  # of the values on the lattice, from its origin
+    positions: FloatArray  # of what a record adds to the sum on the lattice, from its origin
+    size_positions: FloatArray  # of what it adds to the number: 1 without weights
     origin: float
     step: float
+    size_step: float
     stride: int
     sums: int  # how many are listed
     first_sum: int
@@ -307,16 +335,15 @@ def _by_transform(
     values: FloatArray,
     counts: NDArray[np.int64],
     keep: FloatArray,
+    weights: FloatArray,
     noise: Noise,
     most_outcomes: int,
 ) -> KeptLaw:
     """Return the law by a transform, with the values farthest from the others listed apart."""
-    step = lattice_step(values)
-    if step is None:
-        raise TooManyOutcomes("the values lie on no lattice")
-    weights = counts * keep * (1 - keep)
-    center = float(np.average(values, weights=weights))
-    farthest_last = np.argsort(np.abs(values - center), kind="stable")
+    steps = _lattice(values, weights)
+    spread = counts * keep * (1 - keep)
+    center = float(np.average(values, weights=spread * weights**2))
+    farthest_last = np.argsort(weights * np.abs(values - center), kind="stable")
     # How many values to list apart: those with which a transform would have most to do.
     best, best_outcomes, listed, best_listed = 0, math.inf, 1, 1
     for apart in range(min(_MOST_LISTED, len(values) - 1) + 1):
@@ -326,54 +353,97 @@ def _by_transform(
         if listed > _MOST_LISTED_OUTCOMES:
             break
         near = farthest_last[: len(values) - apart]
-        outcomes = listed * _about_outcomes(values[near], weights[near], step, noise)
+        outcomes = listed * _about_outcomes(values[near], spread[near], weights[near], steps, noise)
         if outcomes < best_outcomes:
             best, best_outcomes, best_listed = apart, outcomes, listed
     if best_outcomes > 2 * most_outcomes:
         raise TooManyOutcomes("the sums that can be left are too many to be listed")
     near = np.sort(farthest_last[: len(values) - best])
-    grid = _grid(values[near], counts[near], keep[near], step, noise)
+    grid = _grid(values[near], counts[near], keep[near], weights[near], steps, noise)
     # Few records with values of their own have more frequencies than was reckoned with.
     if best_listed * grid.outcomes > 4 * most_outcomes:
         raise TooManyOutcomes("the sums that can be left are too many to be listed")
     law = _transformed(grid, counts[near], keep[near])
     for index in np.setdiff1d(np.arange(len(values)), near):
         window = _Window.of(counts[index], keep[index])
-        law = window.law(float(values[index])).combined_with(law)
+        law = window.law(float(values[index]), float(weights[index])).combined_with(law)
     return law
 
 
-def _about_outcomes(values: FloatArray, weights: FloatArray, step: float, noise: Noise) -> float:
+def _lattice(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return the steps of the lattices of sums, from any value as origin, and of numbers."""
+    step: float | None = lattice_step(values)
+    size_step: float | None = 1.0
+    if (weights != 1).any():
+        step = lattice_step(np.append(0.0, weights * (values - values[0])))
+        size_step = lattice_step(np.append(0.0, weights))
+    if step is None or size_step is None:
+        raise TooManyOutcomes("the values lie on no lattice")
+    return step, size_step
+
+
+def _about_outcomes(
+    values: FloatArray,
+    spread: FloatArray,
+    weights: FloatArray,
+    steps: tuple[float, float],
+    noise: Noise,
+) -> float:
     """Return about how many outcomes a transform lists."""
-    offsets = values - np.average(values, weights=weights)
-    variance = float((weights * offsets**2).sum())
-    length = 2 * bernstein_reach(variance, _RARITY, float(np.abs(offsets).max())) / step
+    offsets = weights * (values - np.average(values, weights=spread * weights**2))
+    variance = float((spread * offsets**2).sum())
+    # Two more, for a value alone has one sum and as many sizes as any.
+    length = 2 * bernstein_reach(variance, _RARITY, float(np.abs(offsets).max())) / steps[0] + 2
     if not length <= _LONGEST_WINDOW:
         return math.inf
+    heaviest = float(weights.max())
+    sizes = 2 * bernstein_reach(float((spread * weights**2).sum()), _RARITY, heaviest) / steps[1]
+    if (weights != 1).any():
+        return length * sizes
     # Frequencies are faint beyond ten over the deviation; noise is smooth on a part of its scale.
     wide = min(0.28 * math.sqrt(variance), noise.scale / 400)
-    return length / max(1.0, wide / step) * 2 * bernstein_reach(float(weights.sum()), _RARITY)
+    return length / max(1.0, wide / steps[0]) * sizes
 
 
 def _grid(
-    values: FloatArray, counts: NDArray[np.int64], keep: FloatArray, step: float, noise: Noise
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    keep: FloatArray,
+    weights: FloatArray,
+    steps: tuple[float, float],
+    noise: Noise,
 ) -> _Grid:
-    """Return the window that a transform needs."""
-    weights = counts * keep * (1 - keep)
-    origin = values[np.argmin(np.abs(values - np.average(values, weights=weights)))]
-    positions = np.round((values - origin) / step)
-    variance, farthest = float((weights * positions**2).sum()), float(np.abs(positions).max())
+    """Return the window that a transform needs, on lattices with these steps."""
+    spread = counts * keep * (1 - keep)
+    center = np.average(values, weights=spread * weights**2)
+    origin = values[np.argmin(np.abs(values - center))]
+    positions = np.round(weights * (values - origin) / steps[0])
+    size_positions = np.round(weights / steps[1])
+    variance, farthest = float((spread * positions**2).sum()), float(np.abs(positions).max())
     sum_reach = bernstein_reach(variance, _RARITY, farthest)
-    size_reach = bernstein_reach(float(weights.sum()), _RARITY)
+    size_variance = float((spread * size_positions**2).sum())
+    size_reach = bernstein_reach(size_variance, _RARITY, float(size_positions.max()))
     length = 2 * math.ceil(sum_reach) + 2
-    stride, rough = _stride(positions, weights, step, noise, length, 2 * size_reach)
+    stride, rough = 1, 0.0
+    if (size_positions == 1).all():
+        stride, rough = _stride(positions, spread, steps[0], noise, length, 2 * size_reach)
     left = counts * keep
     number = 2 * math.ceil(length / (2 * stride))
-    sizes = min(2 * math.ceil(size_reach) + 2, int(counts.sum()) + 1)
-    first_size = min(max(0, round(float(left.sum())) - sizes // 2), int(counts.sum()) + 1 - sizes)
+    possible = int(counts @ size_positions) + 1
+    sizes = min(2 * math.ceil(size_reach) + 2, possible)
+    first_size = min(max(0, round(float(left @ size_positions)) - sizes // 2), possible - sizes)
     first_sum = round(float((left * positions).sum())) - stride * number // 2
     return _Grid(
-        positions, float(origin), step, stride, number, first_sum, sizes, first_size, rough
+        positions,
+        size_positions,
+        float(origin),
+        *steps,
+        stride,
+        number,
+        first_sum,
+        sizes,
+        first_size,
+        rough,
     )
 
 
@@ -412,18 +482,23 @@ def _transformed(grid: _Grid, counts: NDArray[np.int64], keep: FloatArray) -> Ke
     size_angles = as_array(2 * np.pi * np.fft.fftfreq(grid.sizes))
     left = counts * keep
     size, phase = _joint_characteristic(
-        sum_angles, size_angles, grid.positions, counts.astype(np.float64), keep
+        sum_angles,
+        size_angles,
+        grid.positions,
+        grid.size_positions,
+        counts.astype(np.float64),
+        keep,
     )
     phase += np.outer(sum_angles, np.ones(grid.sizes)) * (
         float((left * grid.positions).sum()) - grid.first_sum
     )
-    phase += size_angles * (float(left.sum()) - grid.first_size)
+    phase += size_angles * (float(left @ grid.size_positions) - grid.first_size)
     # The forward transform along sizes and the backward one of a real result along sums have the
     # signs of an inversion if the latter is given the conjugate.
     spectrum = np.exp(size + 1j * phase)
     by_size = np.fft.fft(spectrum, axis=1) / grid.sizes
     table = np.fft.irfft(by_size.conj(), n=grid.sums, axis=0)
-    numbers = grid.first_size + np.arange(grid.sizes, dtype=np.float64)
+    numbers = grid.size_step * (grid.first_size + np.arange(grid.sizes, dtype=np.float64))
     sums = grid.step * (grid.first_sum + grid.stride * np.arange(grid.sums, dtype=np.float64))
     row, column = np.nonzero(table > _FAINT / table.size)
     return KeptLaw(
@@ -441,6 +516,7 @@ def _joint_characteristic(
     sum_angles: FloatArray,
     size_angles: FloatArray,
     positions: FloatArray,
+    size_positions: FloatArray,
     counts: FloatArray,
     keep: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
@@ -454,7 +530,7 @@ def _joint_characteristic(
         for j in range(len(size_angles)):
             log_size, turn = 0.0, 0.0
             for v in range(len(positions)):
-                angle = sum_angles[i] * positions[v] + size_angles[j]
+                angle = sum_angles[i] * positions[v] + size_angles[j] * size_positions[v]
                 k = keep[v]
                 half = math.sin(0.5 * angle)
                 log_size += counts[v] * 0.5 * math.log1p(-4.0 * k * (1.0 - k) * half * half)
@@ -467,44 +543,3 @@ def _joint_characteristic(
             size[i, j] = log_size
             phase[i, j] = turn
     return size, phase
-
-
-@compiled
-def _row_of_size(
-    sum_angles: FloatArray,
-    sizes: int,
-    size: int,
-    positions: FloatArray,
-    counts: FloatArray,
-    keep: FloatArray,
-) -> NDArray[np.complex128]:
-    """Return the characteristic function of the sum where this many are left, less its mean phase.
-
-    Unconditionally: at an angle of 0 it is the probability of that size. By a transform over a
-    window of this many sizes around their mean, which this one is.
-    """
-    row = np.zeros(len(sum_angles), dtype=np.complex128)
-    weights = counts * keep * (1.0 - keep)
-    for i in range(len(sum_angles)):
-        # What the other angle can make of it: `|1 - k + k e^(ia)| ≤ e^(-k (1-k) (1-cos a))`.
-        real, imaginary = 0.0, 0.0
-        for v in range(len(positions)):
-            real += weights[v] * math.cos(sum_angles[i] * positions[v])
-            imaginary += weights[v] * math.sin(sum_angles[i] * positions[v])
-        if math.hypot(real, imaginary) - weights.sum() < -85.0:
-            continue
-        for j in range(sizes):
-            other = 2.0 * math.pi * (j - (sizes if 2 * j > sizes else 0)) / sizes
-            log_size, turn = 0.0, 0.0
-            for v in range(len(positions)):
-                angle = sum_angles[i] * positions[v] + other
-                k = keep[v]
-                half = math.sin(0.5 * angle)
-                log_size += counts[v] * 0.5 * math.log1p(-4.0 * k * (1.0 - k) * half * half)
-                if log_size < -85.0:
-                    break
-                remaining = 1.0 - 2.0 * k * half * half
-                turn += counts[v] * (math.atan2(k * math.sin(angle), remaining) - k * angle)
-            if log_size >= -85.0:
-                row[i] += math.exp(log_size) / sizes * (math.cos(turn) + 1j * math.sin(turn))
-    return row

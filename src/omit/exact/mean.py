@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
+from omit.errors import NotExact
 from omit.exact.inverted_mean import MOST_TERMS, inverted_mean
 from omit.exact.kept_law import KeptLaw, TooManyOutcomes, kept_law, sample_law
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.quotient import Quotient
+from omit.exact.sampled_total import Sample, SampledTotal
 from omit.laws.inversion import root_of
 
 # The least relative precision that still counts as exact.
@@ -31,12 +33,16 @@ _COARSEST = 1e-6
 _FEW = 3_000
 _MOST = {"formulas": 1_000_000, "rules": 150_000, "series": 4_000_000}
 _MOST_QUICKLY = {"formulas": 20_000, "rules": 3_000, "series": 20_000}
+# How many values with weights an inversion is quick for.
+_MOST_WEIGHTED_QUICKLY = 300
 # How many terms an inversion may then have at most, for the same reason.
 _MOST_TERMS_QUICKLY = 2_000_000
 # To how many outcomes a law is merged before quantiles are read off it.
 _CELLS = 40_000
 # What rounding does to the expected distance of one outcome, relative to the size of its terms.
 _ROUNDING = 1e-14
+# What a series may miss, relative to the least that the error can be.
+_SERIES = 1e-9
 # An outlier: so many deviations of the others' sum away, and no more records than this.
 _FAR = 8.0
 _FEW_OUTLIERS = 3
@@ -55,9 +61,6 @@ class MeanError:
     precision: float
     median: float | None
     quantile_90: float | None
-    bias: float
-    sampling_deviation: float
-    noise_deviation: float
 
 
 def mean_error(
@@ -69,6 +72,7 @@ def mean_error(
     tolerance: float = 1e-9,
     quantiles: bool = True,
     quick: bool = False,
+    weights: FloatArray | None = None,
 ) -> MeanError:
     """Return the exact expected error of the noisy mean.
 
@@ -87,13 +91,18 @@ def mean_error(
         Whether to find the quantiles too.
     quick : bool
         Whether there is none where it would take longer than a few hundredths of a second.
+    weights : array, optional
+        What a record of each value counts for, in [0, 1]; by default 1.
 
     Raises
     ------
     NoExactMean
         If there is no exact error within reach.
     """
-    setting = MeanSetting.of(values, counts, keep, quotient, truth)
+    setting = MeanSetting.of(values, counts, keep, quotient, truth, weights)
+    random = int((setting.spread > 0).sum())
+    if quick and setting.is_weighted and random > _MOST_WEIGHTED_QUICKLY:
+        raise NoExactMean("so many records with weights take longer")
     return _with_details(setting, *_expected(setting, max(tolerance, 1e-12), quick), quantiles)
 
 
@@ -105,6 +114,7 @@ def sampled_mean_error(
     truth: float,
     quantiles: bool = True,
     quick: bool = False,
+    weights: FloatArray | None = None,
 ) -> MeanError:
     """Return the exact expected error of the mean of a sample of fixed size, which is public.
 
@@ -114,7 +124,7 @@ def sampled_mean_error(
         The distinct values, and how many records have each.
     size : int
         How many of them are drawn, every subset alike.
-    quotient, truth, quantiles, quick
+    quotient, truth, quantiles, quick, weights
         As for `mean_error`.
 
     Raises
@@ -122,39 +132,80 @@ def sampled_mean_error(
     NoExactMean
         If there is no exact error within reach.
     """
-    if quotient.count_scale is not None:
-        raise NoExactMean("the size of the sample is fixed, and the count has noise")
-    records = int(counts.sum())
-    keep = np.full(len(counts), size / records)
-    setting = MeanSetting.of(values, counts, keep, quotient, truth)
-    setting = replace(setting, data_variance=setting.data_variance * records / (records - 1))
-    most = (_MOST_QUICKLY if quick else _MOST)["formulas"]
+    setting = MeanSetting.of_sample(values, counts, size, quotient, truth, weights)
+    few = float(np.log1p(setting.counts).sum()) <= math.log(_FEW)
+    averaged = None if few else _by_series(setting, size, quick)
+    if averaged is None:
+        averaged = _by_sample_law(setting, size, quick)
+    return _with_details(setting, *averaged, quantiles)
+
+
+def _by_series(setting: MeanSetting, size: int, quick: bool) -> tuple[float, float, Above] | None:
+    """Return the error of a sample by a series for its sum; None where that does not serve."""
+    quotient, truth = setting.quotient, setting.truth
+    if quotient.total.scale == 0 or setting.is_weighted or len(setting.values) < 2:
+        return None
+    noise, sample = quotient.total, Sample.of(setting.values, setting.counts, size)
+    lower, upper = setting.limits
+    nearest = min(max(truth, lower), upper)
+    wanted = _SERIES * (float(noise.mean_distance(0.0)) + size * abs(setting.center - nearest))
+    # How far sums are expected beyond the bounds, where that is more than nothing.
+    levels, missed = {nearest: size * (nearest - setting.center)}, 0.0
+    for x, side in ((lower, -1.0), (upper, 1.0)):
+        level = size * (x - setting.center)
+        beyond = sample.beyond(noise, side * level, side) if math.isfinite(x) else 0.0
+        if beyond > wanted:
+            levels[x] = level
+        else:
+            missed += beyond
     try:
-        law = sample_law(values, counts, size, quotient.smoothing, most)
+        total = SampledTotal.of(sample, noise, levels.values(), wanted, quick=quick)
+    except NotExact:
+        return None
+    parts = {x: total.distance(level) for x, level in levels.items()}
+    value, error = parts[nearest]
+    for x, side in ((lower, -1.0), (upper, 1.0)):
+        if x in levels:
+            # `E(w)₊ = E(|w| + w) / 2`, w how far the sum is beyond.
+            value -= 0.5 * (parts[x][0] - side * levels[x])
+            missed += 0.5 * parts[x][1] + _ROUNDING * abs(levels[x])
+    error += missed
+    if not error <= _COARSEST * value:
+        return None
+
+    def above(x: float) -> float:
+        if not lower <= x < upper:
+            return 1.0 if x < lower else 0.0
+        return total.above(size * (x - setting.center))
+
+    return value / size + abs(truth - nearest), error / size, above
+
+
+def _by_sample_law(setting: MeanSetting, size: int, quick: bool) -> tuple[float, float, Above]:
+    """Return the same by the law of the sum of a sample."""
+    quotient, values = setting.quotient, setting.values
+    try:
+        most = _most_outcomes(setting, quick)
+        weights = setting.weights if setting.is_weighted else None
+        law = sample_law(values, setting.counts, size, quotient.smoothing, most, weights)
     except TooManyOutcomes as too_many:
         raise NoExactMean(str(too_many)) from too_many
-    # A mean of so many values, and the noise of their sum.
-    farthest = float(np.abs(values - truth).max()) + quotient.total.scale / size
-    averaged = _averaged(setting, law, _COARSEST, min(farthest, setting.farthest))
-    return _with_details(setting, *averaged, quantiles)
+    farthest = setting.farthest
+    if quotient.count_scale is None:
+        # A mean of so many values, and the noise of their sum.
+        mean = float(np.abs(values - setting.truth).max()) + quotient.total.scale / size
+        farthest = min(farthest, mean)
+    return _averaged(setting, law, _COARSEST, farthest)
 
 
 def _with_details(
     setting: MeanSetting, expected: float, precision: float, above: Above, quantiles: bool
 ) -> MeanError:
-    """Return the error with its parts, and with quantiles if these are wanted."""
-    truth = setting.truth
-    bias, deviations = 0.0, (0.0, 0.0)
-    if setting.size > 0:
-        bias = setting.center - truth
-        deviations = (
-            math.sqrt(setting.data_variance) / setting.size,
-            math.sqrt(setting.noise_variance) / setting.size,
-        )
+    """Return the error, with quantiles if these are wanted."""
     median = quantile_90 = None
     if quantiles:
         median, quantile_90 = (_quantile(setting, above, level) for level in (0.5, 0.9))
-    return MeanError(expected, precision, median, quantile_90, bias, *deviations)
+    return MeanError(expected, precision, median, quantile_90)
 
 
 def _expected(
@@ -189,7 +240,7 @@ def _expected(
 def _most_outcomes(setting: MeanSetting, quick: bool) -> int:
     """Return how many outcomes may be listed, by how noise is integrated out for them."""
     most, quotient = _MOST_QUICKLY if quick else _MOST, setting.quotient
-    if not quotient.by_rules:
+    if not quotient.by_rules or quotient.count_scale is None:
         return most["formulas"]
     # Rules are needed for sums near the truth only, and the sums lie within this many deviations.
     widest = _FAR * math.sqrt(setting.data_variance)
@@ -202,12 +253,13 @@ def _outlier(setting: MeanSetting) -> int | None:
     random = np.flatnonzero(setting.spread > 0)
     if len(random) < 2:
         return None
-    offsets = np.abs(setting.values[random] - setting.center)
+    offsets = np.abs(setting.steps(setting.center)[random])
     farthest = random[int(np.argmax(offsets))]
     others = random[random != farthest]
-    center = float(np.average(setting.values[others], weights=setting.spread[others]))
-    rest = float((setting.spread[others] * (setting.values[others] - center) ** 2).sum())
-    away = abs(float(setting.values[farthest]) - center)
+    shares = (setting.spread * setting.weights**2)[others]
+    center = float(np.average(setting.values[others], weights=shares))
+    rest = float((shares * (setting.values[others] - center) ** 2).sum())
+    away = abs(float(setting.steps(center)[farthest]))
     is_far = away > _FAR * math.sqrt(rest) and setting.counts[farthest] <= _FEW_OUTLIERS
     return int(farthest) if is_far else None
 
@@ -224,7 +276,9 @@ def _by_cases(
         chance = math.comb(n, number) * math.exp(xlogy(number, k) + xlog1py(n - number, -k))
         counts, keep = setting.counts.copy(), setting.keep.copy()
         counts[outlier], keep[outlier] = number, 1.0 if number else 0.0
-        case = MeanSetting.of(setting.values, counts, keep, setting.quotient, setting.truth)
+        case = MeanSetting.of(
+            setting.values, counts, keep, setting.quotient, setting.truth, setting.weights
+        )
         cases.append((chance, *_expected(case, tolerance, quick, most_outliers)))
 
     def above(x: float) -> float:
@@ -237,7 +291,9 @@ def _by_cases(
 def _by_law(setting: MeanSetting, most: int, tolerance: float) -> tuple[float, float, Above]:
     """Return the same by the law of sum and number of the records left."""
     quotient = setting.quotient
-    law = kept_law(setting.values, setting.counts, setting.keep, quotient.smoothing, most)
+    law = kept_law(
+        setting.values, setting.counts, setting.keep, quotient.smoothing, most, setting.weights
+    )
     return _averaged(setting, law, tolerance, setting.farthest)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -27,7 +27,9 @@ class NoExactMean(Exception):
 class MeanSetting:
     """Values, their counts and chances of being kept, the noise, and what the mean is held against.
 
-    Values and truth are less the origin of the quotient.
+    Values and truth are less the origin of the quotient. Records have weights in (0, 1], as shares
+    of the largest that one may have: the sum S adds up weights times values, and the number C of
+    the records left is the sum of their weights. Without weights all of them are 1.
     """
 
     values: FloatArray
@@ -35,7 +37,8 @@ class MeanSetting:
     keep: FloatArray
     quotient: Quotient
     truth: float
-    size: float  # expected number of records left
+    weights: FloatArray
+    size: float  # expected number of records left, or sum of their weights
     center: float  # the expected sum of their values, by this number
     data_variance: float  # of S - center C
     noise_variance: float  # of what is added to it
@@ -48,16 +51,48 @@ class MeanSetting:
         keep: FloatArray,
         quotient: Quotient,
         truth: float,
+        weights: FloatArray | None = None,
     ) -> Self:
         """Return the setting with its moments, without the values of which nothing is left."""
-        possible = keep > 0
+        weights = np.ones(len(values)) if weights is None else weights
+        possible = (keep > 0) & (weights > 0)
         values, counts, keep = values[possible], counts[possible], keep[possible]
-        left = counts * keep
+        weights = as_array(weights[possible])
+        left = counts * keep * weights
         size, total = float(left.sum()), float((left * values).sum())
         center = total / size if size > 0 else 0.0
-        data = float((left * (1 - keep) * (values - center) ** 2).sum())
+        data = float((left * (1 - keep) * weights * (values - center) ** 2).sum())
         noise = quotient.noise_variance(center)
-        return cls(values, counts, keep, quotient, truth, size, center, data, noise)
+        return cls(values, counts, keep, quotient, truth, weights, size, center, data, noise)
+
+    @classmethod
+    def of_sample(
+        cls,
+        values: FloatArray,
+        counts: NDArray[np.int64],
+        size: int,
+        quotient: Quotient,
+        truth: float,
+        weights: FloatArray | None = None,
+    ) -> Self:
+        """Return the setting of a sample of fixed size, in which records displace each other."""
+        records = int(counts.sum())
+        keep = np.full(len(counts), size / records)
+        setting = cls.of(values, counts, keep, quotient, truth, weights)
+        return replace(setting, data_variance=setting.data_variance * records / (records - 1))
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether some weight is not 1."""
+        return bool((self.weights != 1).any())
+
+    def steps(self, x: float | None) -> FloatArray:
+        """Return what a record of each value adds to `S - x C`; without x, to C."""
+        return self.weights if x is None else as_array(self.weights * (self.values - x))
+
+    def variance_of(self, x: float | None) -> float:
+        """Return the variance of `S - x C`; without x, of C."""
+        return float((self.spread * self.steps(x) ** 2).sum())
 
     @cached_property
     def spread(self) -> FloatArray:
@@ -70,8 +105,8 @@ class MeanSetting:
         return as_array(self.values[self.spread > 0])
 
     def largest_step(self, x: float) -> float:
-        """Return how far from x a value is that may or may not be left out."""
-        return float(np.abs(self.random_values - x).max(initial=0.0))
+        """Return by how much a record that may or may not be left out moves `S - x C`."""
+        return float(np.abs(self.steps(x)[self.spread > 0]).max(initial=0.0))
 
     @property
     def farthest(self) -> float:
@@ -79,7 +114,7 @@ class MeanSetting:
         lower, upper = self.limits
         if np.isfinite(lower):
             return max(abs(self.truth - lower), abs(self.truth - upper))
-        total = float((np.abs(self.values) * self.counts).sum())
+        total = float((np.abs(self.values) * self.weights * self.counts).sum())
         return total + abs(self.truth) + self.quotient.total.scale
 
     @property
@@ -98,11 +133,11 @@ class MeanSetting:
         """Return `ln E exp(tilt (S - x C))`, whatever number of values there are."""
         with np.errstate(divide="ignore"):
             out, within = np.log1p(-self.keep), np.log(self.keep)
-        return float(self.counts @ np.logaddexp(out, within + tilt * (self.values - x)))
+        return float(self.counts @ np.logaddexp(out, within + tilt * self.steps(x)))
 
     def log_moment_growth(self, tilt: float, more: float, x: float) -> float:
         """Return by how much `exact_log_moment` grows with the tilt, to all digits."""
-        steps = self.values - x
+        steps = self.steps(x)
         with np.errstate(divide="ignore"):
             odds = np.log(self.keep) - np.log1p(-self.keep) + tilt * steps
         # Under the tilt a record is kept with these probabilities.
@@ -118,32 +153,35 @@ class MeanSetting:
     def log_moment(self, tilts: FloatArray, x: float | None = None) -> FloatArray:
         """Return a bound on `ln E exp(tilt (S - x C))` for each tilt; without x, on that of C.
 
-        It is exact unless there are very many values; these are then moved to the ends of bins.
+        It is exact unless there are very many steps; these are then moved to the ends of bins.
         """
-        values, counts, keep = self._binned
-        steps = np.ones_like(values) if x is None else values - x
+        steps, counts, keep = self._binned(self.steps(x))
         with np.errstate(divide="ignore"):
             out, within = np.log1p(-keep), np.log(keep)
         exponents = np.logaddexp(out, within + tilts[:, None] * steps)
         return as_array((counts * exponents).sum(axis=1))
 
-    @cached_property
-    def _binned(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Values, counts and chances for exponential bounds.
+    def _binned(self, steps: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return steps, counts and chances for exponential bounds.
 
-        `ln(1 - k + k e^(tv))` is convex in v, so it only grows if records are moved from within a
+        `ln(1 - k + k e^(ts))` is convex in s, so it only grows if records are moved from within a
         bin to its two ends and keep their mean.
         """
-        chances = np.unique(self.keep)
-        if len(self.values) <= _MANY_VALUES or len(chances) > 1:
-            return self.values, self.counts.astype(np.float64), self.keep
-        ends = np.linspace(self.values[0], self.values[-1], _BINS + 1)
-        position = (self.values - ends[0]) / (ends[1] - ends[0])
+        smallest, largest = float(steps.min(initial=0.0)), float(steps.max(initial=0.0))
+        if len(steps) <= _MANY_VALUES or self._keeps_differ:
+            return steps, self.counts.astype(np.float64), self.keep
+        ends = np.linspace(smallest, largest, _BINS + 1)
+        position = (steps - smallest) / (ends[1] - ends[0])
         left = np.minimum(position.astype(np.int64), _BINS - 1)
         share = position - left
         counts = np.bincount(left, self.counts * (1 - share), minlength=_BINS + 1)
         counts += np.bincount(left + 1, self.counts * share, minlength=_BINS + 1)
-        return as_array(ends), as_array(counts), np.full(_BINS + 1, chances[0])
+        return as_array(ends), as_array(counts), np.full(_BINS + 1, self.keep[0])
+
+    @cached_property
+    def _keeps_differ(self) -> bool:
+        """Whether records have different chances of being kept."""
+        return bool((self.keep != self.keep[:1]).any())
 
     def count_below(self, limit: float) -> float:
         """Return a bound on the probability that the noisy count is below a limit (Chernoff)."""

@@ -133,6 +133,11 @@ class NoisyQuotient(Quotient):
         """The scale of the noise of the count."""
         return None if self.count is None else self.count.scale
 
+    @property
+    def count_variance(self) -> float:
+        """That of the noise of the count."""
+        return 0.0 if self.count is None else self.count.variance
+
     def count_log_moment(self, tilts: FloatArray) -> FloatArray:
         """Return that of the noise of the count."""
         return self._count.log_moment(tilts)
@@ -147,8 +152,7 @@ class NoisyQuotient(Quotient):
 
     def noise_variance(self, x: float) -> float:
         """Return the variance of `Z₁ - x Z₂`."""
-        count_variance = 0.0 if self.count is None else self.count.variance
-        return self.total.variance + x**2 * count_variance
+        return self.total.variance + x**2 * self.count_variance
 
     def log_moment(self, tilts: FloatArray, x: float) -> FloatArray:
         """Return `ln E e^(tilt (Z₁ - x Z₂))`."""

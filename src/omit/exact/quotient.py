@@ -86,6 +86,11 @@ class Quotient(ABC):
     def count_scale(self) -> float | None:
         """The scale of the noise of the count; None where the count is public."""
 
+    @property
+    @abstractmethod
+    def count_variance(self) -> float:
+        """The variance of the noise of the count; 0 where the count is public."""
+
     @abstractmethod
     def count_log_moment(self, tilts: FloatArray) -> FloatArray:
         """Return the logarithm of `E e^(tilt noise)` for the noise of the count."""
@@ -127,6 +132,13 @@ class Quotient(ABC):
         self, frequencies: FloatArray, low: float, high: float
     ) -> FloatArray:
         """Return the largest `characteristic_at` for all x in an interval."""
+
+    def largest_slope(self, frequencies: FloatArray, low: float, high: float) -> FloatArray:
+        """Return a bound on the derivative of `characteristic_at` by x, relative to its value.
+
+        For all x in an interval, where echoes are bounded.
+        """
+        return np.full_like(frequencies, math.inf)
 
     def widest_panel(self, x: float) -> float:
         """Return how wide a panel of the tails from x on may be, for the scales' sake."""

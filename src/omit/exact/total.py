@@ -24,6 +24,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
@@ -218,7 +219,12 @@ def _series(total: _Total, period: float, terms: int, wanted: float) -> _Series:
         raise NotExact("there are too many different values")
     frequencies, weights = frequencies[:computed], weights[:computed]
     real, imaginary = log_characteristic(
-        frequencies, np.zeros(1), total.values, total.counts, total.keep
+        frequencies,
+        np.zeros(1),
+        total.values,
+        np.ones_like(total.values),
+        total.counts,
+        total.keep,
     )
     sizes = np.exp(real[0]) * weights
     value = period / 2 - math.fsum(
@@ -235,10 +241,17 @@ def _bounded(total: _Total, frequencies: FloatArray, weights: FloatArray) -> flo
     if not len(frequencies):
         return 0.0
     spread = total.counts * total.keep * (1 - total.keep)
-    # All over the values and in no regular order: neighbouring or equidistant ones return together.
-    shares = np.arange(1, _WITNESSES + 1) * _GOLDEN % 1
-    witnesses = np.unique((shares * len(spread)).astype(np.intp))
-    return float(_fading(frequencies, weights, total.values[witnesses], spread[witnesses]))
+    some = witnesses(len(spread), _WITNESSES)
+    return float(_fading(frequencies, weights, total.values[some], spread[some]))
+
+
+def witnesses(values: int, wanted: int) -> NDArray[np.intp]:
+    """Return the positions of about as many of the values as are wanted, at most.
+
+    All over them and in no regular order: neighbouring or equidistant ones return together.
+    """
+    shares = np.arange(1, wanted + 1) * _GOLDEN % 1
+    return np.unique((shares * values).astype(np.intp))
 
 
 @compiled

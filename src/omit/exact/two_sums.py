@@ -161,6 +161,11 @@ class TwoSums(Quotient):
         """The scale of either noise of the count."""
         return self.total.scale / self.width
 
+    @property
+    def count_variance(self) -> float:
+        """That of `(Z₁ + Z₂) / R`."""
+        return 2 * self.total.variance / self.width**2
+
     def count_log_moment(self, tilts: FloatArray) -> FloatArray:
         """Return that of `(Z₁ + Z₂) / R`."""
         return 2 * self.total.log_moment(tilts / self.width)
@@ -221,6 +226,18 @@ class TwoSums(Quotient):
         """Return the product for the least scales."""
         first, second = (replace(self.total, scale=b) for b in self.least_scales(low, high))
         return first.characteristic(frequencies) * second.characteristic(frequencies)
+
+    def largest_slope(self, frequencies: FloatArray, low: float, high: float) -> FloatArray:
+        """Return the largest of both ends.
+
+        With the share q of x, Laplace noise has `2 b²ω² q / (1 + b²ω² q²) ≤ 2/q` and the same for
+        `1 - q`, Gaussian noise `b²ω² |1 - 2q|`.
+        """
+        shares = np.clip(np.array([low, high]) / self.width, _NARROWEST, 1 - _NARROWEST)
+        if self.is_gaussian:
+            steepest = float(np.abs(1 - 2 * shares).max())
+            return as_array((self.total.scale * frequencies) ** 2 * (steepest / self.width))
+        return np.full_like(frequencies, float((2 / (shares * (1 - shares))).max()) / self.width)
 
     def widest_panel(self, x: float) -> float:
         """Return half of the distance to the nearer bound, where one of the scales vanishes."""

@@ -24,7 +24,8 @@ from omit._numeric import FloatArray, as_array
 from omit.data.base import Data
 from omit.data.column import Column
 from omit.errors import InvalidInput, NotExact, WrongNeighbours
-from omit.exact.error import ExpectedError
+from omit.exact.bins import NO_BLUR, Blur
+from omit.exact.error import ExpectedError, Parts
 from omit.guarantee import (
     ADD_REMOVE,
     REPLACE,
@@ -68,6 +69,8 @@ class Mechanism(ABC):
     """What makes a record an outlier for it: "absolute", "discrete" or "euclidean"."""
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE, REPLACE)
     """The neighbour relations for which the noise is known, the usual one first."""
+    takes_bins: ClassVar[bool] = False
+    """Whether it knows what the bins of a continuous column do to its error: `Prepared.blur`."""
     within_bounds: ClassVar[bool] = False
     """Whether it answers with a number that the declared bounds hold, and `truth` is one, too."""
 
@@ -114,7 +117,8 @@ class Mechanism(ABC):
         bounds : optional
             Those of the values that can be left; by default those of the data.
         truth : optional
-            What answers are compared with; by default the statistic of the data.
+            What answers are compared with; by default the statistic of the data, of numbers that
+            are clamped that of the values as they are.
 
         Raises
         ------
@@ -127,9 +131,11 @@ class Mechanism(ABC):
     def require_fit(self, data: Any, truth: Any) -> None:
         """Refuse data or a truth that no error of this mechanism can be asked about.
 
-        Nothing is refused here. What makes an answer impossible is refused by `prepare`.
+        Here that is a column in bins, unless it `takes_bins`. What else makes an answer impossible
+        is refused by `prepare`.
         """
-        return None
+        if data.is_binned and not self.takes_bins:
+            data.require_values(f"the {self.statistic}")
 
     def require_relation(self, guarantee: Guarantee) -> None:
         """Refuse what is no DP guarantee, or one under a relation without known noise."""
@@ -207,6 +213,33 @@ class Prepared(ABC):
         """
         raise NotExact(f"no exact engine knows {self.mechanism}")
 
+    def parts(self, design: Design) -> Parts | None:
+        """Return what makes up the error; None, as here, where only the error itself says it."""
+        return None
+
+    @property
+    def clamping(self) -> float:
+        """By how much clamping moves the statistic of all records, in the unit of `Parts`.
+
+        0, as here, for what does not clamp values or compares with the clamped ones.
+        """
+        return 0.0
+
+    def blur(self, design: Design) -> Blur:
+        """Return by how much the error may be off because values are the means of bins.
+
+        `exact_error` has it in its precision; a simulation adds it to its interval. Nothing, as
+        here, for values of records.
+        """
+        return NO_BLUR
+
+    def least_error(self, design: Design) -> float:
+        """Return a number that the expected error is surely not below, in little time.
+
+        0, as here, if nothing better is known. A search need not look at what cannot be best.
+        """
+        return 0.0
+
     def integrated_error(
         self, draws: Iterable[Any], design: Design, reason: str | None
     ) -> ExpectedError | None:
@@ -249,6 +282,11 @@ class Prepared(ABC):
         )
 
 
+def public_size(design: Design) -> int | None:
+    """Return how many records are left of a sample, if that is always the same number."""
+    return None if design.keeps_all or design.inclusion is not None else design.size
+
+
 def given_or_own(truth: Any, own: float) -> float:
     """Return a truth that was given, a finite number, or else that of the data."""
     return own if truth is None else _validate.finite("truth", truth)
@@ -259,6 +297,11 @@ def per_cent(truth: float) -> float:
     if truth == 0:
         raise InvalidInput("The truth is 0, so a relative error does not exist.")
     return 100 / abs(truth)
+
+
+def per_unit(metric: str, truth: float) -> float:
+    """Return by what a distance is multiplied to be a part of an error in this metric."""
+    return 1.0 if metric == "squared" else per_cent(truth)
 
 
 def number_errors(metric: str, answers: NDArray[Any], truth: float) -> FloatArray:

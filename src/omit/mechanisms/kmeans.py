@@ -22,7 +22,7 @@ import numpy as np
 from omit import _validate
 from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
-from omit._text import usable
+from omit._text import import_extra, usable
 from omit.data.points import Points
 from omit.errors import InvalidInput
 from omit.guarantee import ADD_REMOVE, REPLACE, Guarantee, NoNoiseNeeded
@@ -116,9 +116,10 @@ def require_delta(guarantee: Guarantee) -> None:
 
 def _delta(scale: float, epsilon: float, releases: int) -> float:
     """Return an upper bound on delta at `epsilon` of so many Laplace releases of sensitivity 1."""
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
-    one = PrivacyLossDistribution.create_from_rounded_probability(
+    accounting: Any = import_extra(
+        "dp_accounting.pld.privacy_loss_distribution", "accounting", "The composed budget"
+    )
+    one = accounting.PrivacyLossDistribution.create_from_rounded_probability(
         dict(enumerate(_rounded_up_losses(scale).tolist(), start=-_GRAINS)),
         infinity_mass=0.0,
         value_discretization_interval=1 / (_GRAINS * scale),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
+from omit.data.ranges import DEFAULT_BINS
+from omit.data.weighted import WeightedColumn
 from omit.errors import InvalidInput, NotExact
+from omit.exact.bins import NO_BLUR, Binned, Blur, blur_by_clipping, blur_of_mean, blur_of_square
 from omit.exact.error import ExpectedError, Parts
 from omit.exact.noisy_quotient import NoisyQuotient
 from omit.exact.order import SampledMoments, sampled_mean
@@ -30,10 +33,15 @@ from omit.mechanisms.base import (
     independent_inclusion,
     number_errors,
     per_cent,
+    per_unit,
+    public_size,
     require_bounds,
     require_metric,
 )
 from omit.mechanisms.moments import NearZero, PreparedAdditive, by_size
+
+if TYPE_CHECKING:
+    from omit.exact.mean import MeanError
 
 # How many times farther from 0 than they are wide the bounds may be where the count is noisy: sums
 # of the values then still have digits to tell answers within the bounds apart.
@@ -44,8 +52,10 @@ _VARIANTS = {"two-sums": "", "sum-and-count": ", sum and count", "published": ",
 # estimated well by this many of them.
 _SMALL_PART = 0.1
 _SEEN = 1000
-# More values than that take more memory and time than there should be.
+# More values than that take more memory and time than there should be: they are put into bins.
 _MOST_VALUES = 200_000
+# An enclosure that is wider than this part of the error is made narrower, for twice the time.
+_NARROW = 1e-7
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,7 @@ class NoisyMean(NumberMechanism):
     metric: Literal["relative", "squared"] = "relative"
 
     statistic: ClassVar[str] = "mean"
+    takes_bins: ClassVar[bool] = True
     within_bounds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -164,7 +175,7 @@ class NoisyMean(NumberMechanism):
     ) -> Prepared:
         """Return the mean of the column with the noise that the promise needs."""
         bounds = data.bounds if bounds is None else bounds
-        target = given_or_own(truth, data.mean)
+        target = given_or_own(truth, data.before_clamping.mean)
         if isinstance(promise, NoNoiseNeeded):
             if self.metric == "squared" and self.variant == "published":
                 return self._of_known_size(data, promise, bounds, target)
@@ -188,13 +199,17 @@ class NoisyMean(NumberMechanism):
 
 @dataclass(frozen=True, eq=False)
 class PreparedMean(Prepared):
-    """The mean of a column as a quotient of noisy numbers."""
+    """The mean of a column as a quotient of noisy numbers.
 
-    mechanism: NoisyMean
-    column: Column
+    Weights are shares of the largest that a record may have; without any, all records count alike.
+    """
+
+    mechanism: NumberMechanism
+    column: Column | WeightedColumn
     bounds: Bounds | None
     truth: float
     quotient: Quotient
+    weights: FloatArray | None = None
 
     def answers(self, counts: Counts, rng: np.random.Generator) -> FloatArray:
         """Return one noisy mean for each row of counts."""
@@ -219,48 +234,154 @@ class PreparedMean(Prepared):
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
     ) -> ExpectedError:
         """Return the relative error where records are kept independently, or in a fixed number."""
-        from omit.exact.mean import mean_error, sampled_mean_error
-        from omit.exact.mean_setting import NoExactMean
-
         column = self.column
         if self.mechanism.metric == "squared":
             raise NotExact("the mean squared error of this mean has no exact engine")
+        options = tolerance, details, quick
+        if column.is_binned or (self.weights is None and column.distinct > _MOST_VALUES):
+            return self._in_bins(design, *options)
         if column.distinct > _MOST_VALUES:
             raise InvalidInput(
-                f"{column.name} has {column.distinct:,} different values, and errors of means "
-                f"are known for {_MOST_VALUES:,} at most; round the values first."
+                f"{column.name} has {column.distinct:,} different pairs of value and weight, "
+                f"and errors of their means are known for {_MOST_VALUES:,} at most; round them."
             )
-        per_unit = per_cent(self.truth)
         values = as_array(column.values) - self.quotient.origin
+        keep = None
+        if not isinstance(design, FixedSize) or design.keeps_all:
+            keep = independent_inclusion(design, len(column.counts))
+        found = self._computed(values, column.counts, keep, design, *options)
+        return self._in_per_cent(found, found.expected, found.precision)
+
+    def _in_bins(
+        self, design: Design, tolerance: float, details: bool, quick: bool
+    ) -> ExpectedError:
+        """Return the error of the records of bins: between two that are computed."""
+        bins, public = self._bins(design), public_size(design)
+        blur = blur_of_mean(bins, self.quotient, public)
+        keep = bins.keep if public is None else None
+        found = self._computed(bins.values, bins.counts, keep, design, tolerance, details, quick)
+        below, above, first_order = blur
+        if below + above > _NARROW * found.expected and bins.is_alike and not quick:
+            ends = bins.at_ends()
+            keep = ends.keep if public is None else None
+            most = self._computed(ends.values, ends.counts, keep, design, tolerance, False, quick)
+            clipped = blur_by_clipping(ends, self.quotient)
+            below = min(below, clipped)
+            gained = most.expected - found.expected + most.precision + found.precision
+            above = min(above, max(gained, 0.0) + clipped)
+        middle = found.expected + 0.5 * (above - below)
+        error = self._in_per_cent(found, middle, found.precision + 0.5 * (above + below))
+        return replace(error, first_order=first_order)
+
+    def _bins(self, design: Design) -> Binned:
+        """Return the column in bins, less the origin, and what a design does to them."""
+        column, origin = self.column, self.quotient.origin
+        assert isinstance(column, Column), "a column with weights is in no bins"
+        ends = (column.lows - origin, column.highs - origin)
+        bins = Binned.of(as_array(column.values) - origin, column.counts, *ends, design)
+        return bins if column.is_binned else bins.merged(DEFAULT_BINS)
+
+    def _computed(
+        self,
+        values: FloatArray,
+        counts: Counts,
+        keep: FloatArray | None,
+        design: Design,
+        tolerance: float,
+        details: bool,
+        quick: bool,
+    ) -> MeanError:
+        """Return the distance from the truth by an engine; without chances, of a sample."""
+        from omit.exact.mean import mean_error, sampled_mean_error
+        from omit.exact.mean_setting import NoExactMean
+
         setting = self.quotient, self._truth_above_origin
         try:
-            if isinstance(design, FixedSize) and not design.keeps_all:
-                found = sampled_mean_error(
-                    values, column.counts, design.size, *setting, details, quick
+            if keep is None and design.size is not None:
+                return sampled_mean_error(
+                    values, counts, design.size, *setting, details, quick, self.weights
                 )
-            else:
-                keep = independent_inclusion(design, len(column.counts))
-                found = mean_error(values, column.counts, keep, *setting, tolerance, details, quick)
+            assert keep is not None, "records are kept independently"
+            return mean_error(
+                values, counts, keep, *setting, tolerance, details, quick, self.weights
+            )
         except NoExactMean as error:
             raise NotExact(str(error)) from error
+
+    def _in_per_cent(self, found: MeanError, value: float, precision: float) -> ExpectedError:
+        """Return an error of this precision, with the details that were found."""
+        unit = per_cent(self.truth)
         return self._exactly(
-            found.expected * per_unit,
-            found.precision * per_unit,
-            median=None if found.median is None else found.median * per_unit,
-            quantile_90=None if found.quantile_90 is None else found.quantile_90 * per_unit,
-            parts=Parts(
-                found.sampling_deviation * per_unit,
-                found.noise_deviation * per_unit,
-                found.bias * per_unit,
-            ),
+            value * unit,
+            precision * unit,
+            median=None if found.median is None else found.median * unit,
+            quantile_90=None if found.quantile_90 is None else found.quantile_90 * unit,
         )
+
+    def blur(self, design: Design) -> Blur:
+        """Return what the bins of the column may do to the error."""
+        if not self.column.is_binned:
+            return NO_BLUR
+        bins = self._bins(design)
+        setting = bins, self.quotient, public_size(design)
+        if self.mechanism.metric == "squared":
+            return blur_of_square(*setting, self._truth_above_origin)
+        return blur_of_mean(*setting).times(per_cent(self.truth))
+
+    def parts(self, design: Design) -> Parts | None:
+        """Return biases and deviations to first order in the noise and in what is left out."""
+        from omit.exact.mean_setting import MeanSetting
+
+        values = as_array(self.column.values) - self.quotient.origin
+        counts, truth = self.column.counts, self._truth_above_origin
+        if isinstance(design, FixedSize) and not design.keeps_all:
+            setting = MeanSetting.of_sample(
+                values, counts, design.size, self.quotient, truth, self.weights
+            )
+        else:
+            try:
+                keep = independent_inclusion(design, len(counts))
+            except NotExact:
+                return None
+            setting = MeanSetting.of(values, counts, keep, self.quotient, truth, self.weights)
+        if setting.size == 0:
+            return None
+        unit = per_unit(self.mechanism.metric, self.truth)
+        return Parts(
+            unit * math.sqrt(setting.data_variance) / setting.size,
+            unit * math.sqrt(setting.noise_variance) / setting.size,
+            unit * (setting.center - truth),
+            self.clamping,
+            first_order=True,
+        )
+
+    @property
+    def clamping(self) -> float:
+        """What the mean after clamping exceeds that before it by."""
+        moved = moved_by_clamping(self.column, self.quotient.origin)
+        return moved and moved * per_unit(self.mechanism.metric, self.truth)
+
+    def least_error(self, design: Design) -> float:
+        """Return what the relative error is at least where records are kept independently."""
+        from omit.exact.least_mean_error import least_mean_error
+        from omit.exact.mean_setting import MeanSetting
+
+        if self.mechanism.metric == "squared" or design.inclusion is None:
+            return 0.0
+        column, quotient = self.column, self.quotient
+        values = as_array(column.values) - quotient.origin
+        truth, keep = self._truth_above_origin, design.inclusion
+        setting = MeanSetting.of(values, column.counts, keep, quotient, truth, self.weights)
+        least = per_cent(self.truth) * least_mean_error(setting)
+        return max(least - self.blur(design).below, 0.0)
 
     @property
     def largest_error(self) -> float:
         """That of a bound, if answers are clipped."""
-        if self.bounds is None or self.mechanism.variant == "published":
+        clipped_to = self.quotient.bounds
+        if clipped_to is None:
             return math.inf
-        farthest = max(abs(self.truth - bound) for bound in self.bounds)
+        farthest = max(abs(self.truth - bound) for bound in clipped_to)
         if self.mechanism.metric == "squared":
             return farthest**2
         return per_cent(self.truth) * farthest
@@ -287,17 +408,29 @@ class PreparedMean(Prepared):
         return above_origin(self.column, self.truth, self.quotient.origin)
 
     def _sums_and_sizes(self, counts: Counts) -> tuple[FloatArray, FloatArray]:
-        """Return the sum, less the origin of every value, and the number of each row's records."""
-        sums = counts @ (as_array(self.column.values) - self.quotient.origin)
-        return as_array(sums), as_array(counts.sum(axis=1))
+        """Return the sum, less the origin of every value, and the number of each row's records.
+
+        The sum of their weights, if they have some.
+        """
+        values = as_array(self.column.values) - self.quotient.origin
+        if self.weights is None:
+            return as_array(counts @ values), as_array(counts.sum(axis=1))
+        return as_array(counts @ (self.weights * values)), as_array(counts @ self.weights)
 
 
-def above_origin(column: Column, truth: float, origin: float) -> float:
+def above_origin(column: Column | WeightedColumn, truth: float, origin: float) -> float:
     """Return what the truth exceeds the origin by.
 
     The column's own mean is known to more digits than a float far from 0 has.
     """
-    return column.mean_above(origin) if truth == column.mean else truth - origin
+    as_read = column.before_clamping
+    return as_read.mean_above(origin) if truth == as_read.mean else truth - origin
+
+
+def moved_by_clamping(column: Column | WeightedColumn, origin: float) -> float:
+    """Return what the mean after clamping exceeds that before it by, both less an origin."""
+    as_read = column.before_clamping
+    return 0.0 if as_read is column else column.mean_above(origin) - as_read.mean_above(origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,12 +478,29 @@ class BareMean(Prepared):
         if inclusion is not None and not ((inclusion > 0) & (inclusion < 1)).any():
             left = self.column.counts * inclusion.astype(np.int64)
             return self._exactly(float(self.integrated_errors(left[None, :])[0]))
+        without_noise = self._as_quotient(design)
+        return without_noise.exact_error(design, tolerance=tolerance, details=details, quick=quick)
+
+    def blur(self, design: Design) -> Blur:
+        """Return what the bins of the column may do to the error."""
+        return self._as_quotient(design).blur(design)
+
+    def parts(self, design: Design) -> Parts | None:
+        """Return those of a quotient without any noise."""
+        return self._as_quotient(design).parts(design)
+
+    @property
+    def clamping(self) -> float:
+        """What the mean after clamping exceeds that before it by."""
+        moved = moved_by_clamping(self.column, self._origin)
+        return moved and moved * per_unit(self.mechanism.metric, self.truth)
+
+    def _as_quotient(self, design: Design) -> PreparedMean:
         lower, _ = require_bounds(self.bounds, "mean")
         clipped = None if self.mechanism.variant == "published" else self.bounds
         count = NoNoise() if design.size is None else None
         quotient = NoisyQuotient(NoNoise(), count, clipped, lower)
-        noisy = PreparedMean(self.mechanism, self.column, self.bounds, self.truth, quotient)
-        return noisy.exact_error(design, tolerance=tolerance, details=details, quick=quick)
+        return PreparedMean(self.mechanism, self.column, self.bounds, self.truth, quotient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,6 +525,21 @@ class PreparedKnownSize(PreparedAdditive):
     def common_scale(self, size: int) -> FloatArray:
         """Return the scale of the noise, which is the same for all samples of a size."""
         return as_array([self._scale(size)])
+
+    def exact_error(
+        self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
+    ) -> ExpectedError:
+        """Return the error without omission, or on samples."""
+        error = super().exact_error(design, tolerance=tolerance, details=details, quick=quick)
+        return replace(error, high=error.high + self.blur(design).above)
+
+    def blur(self, design: Design) -> Blur:
+        """Return the variance of the mean that the bins of the column lack."""
+        column, size = self.near.column, public_size(design)
+        if not column.is_binned or size is None:
+            return NO_BLUR
+        values = as_array(column.values), column.counts, column.lows, column.highs
+        return Blur(0.0, Binned.of(*values, design).most_variance / size**2)
 
     def _scale(self, size: int) -> float:
         if isinstance(self.promise, NoNoiseNeeded):

@@ -116,7 +116,7 @@ class NoisyMode(Mechanism):
         bounds = data.bounds if bounds is None else bounds
         notes: tuple[str, ...] = ()
         if truth is None:
-            right = data.modes
+            right = data.before_clamping.modes
             if len(right) > 1:
                 shared = f"{len(right)} values share the largest count"
                 notes = (f"{shared}; each of them counts as right.",)
@@ -187,7 +187,8 @@ class PreparedMode(Prepared):
             parts = None
             if details:
                 by_omission = wrong(keep, _HARDLY_ANY_NOISE)[0]
-                parts = Parts(by_omission, wrong(np.ones_like(keep), self.noise)[0])
+                by_noise = wrong(np.ones_like(keep), self.noise)[0]
+                parts = Parts(by_omission, by_noise, clamping=self.clamping)
         except TooLarge as error:
             raise NotExact(str(error)) from error
         low, high = max(value - precision, 0.0), min(value + precision, 1.0)
@@ -195,6 +196,13 @@ class PreparedMode(Prepared):
         return ExpectedError(
             value, low, high, "exact", mechanism.metric_name, mechanism.unit, parts=parts
         )
+
+    @property
+    def clamping(self) -> float:
+        """The share of the modes after clamping that are wrong."""
+        if self.column.before_clamping is self.column:
+            return 0.0
+        return float(np.mean(~np.isin(np.asarray(self.column.modes), np.asarray(self.truth))))
 
     @cached_property
     def _possible(self) -> NDArray[np.bool_]:

@@ -33,6 +33,7 @@ from omit.mechanisms.base import (
     Promise,
     distance_errors,
     per_cent,
+    per_unit,
 )
 
 # What rounding can do to a sum over all records, relative to the result.
@@ -49,12 +50,16 @@ class Moments(NamedTuple):
 
 
 class NearZero(NamedTuple):
-    """A column, bounds and a truth less an origin, so that floats have digits for differences."""
+    """A column, bounds and a truth less an origin, so that floats have digits for differences.
+
+    `clamping` is what the statistic of the clamped values exceeds that of those as they are by.
+    """
 
     column: Column
     bounds: Bounds | None
     truth: float
     origin: float
+    clamping: float = 0.0
 
     @classmethod
     def of(
@@ -66,15 +71,18 @@ class NearZero(NamedTuple):
     ) -> NearZero:
         """Return all three, moved if the column is far from 0.
 
-        If the truth is the column's own `statistic`, it is then known to more digits than the
-        float that stands for it has.
+        If the truth is the column's own `statistic` before clamping, it is then known to more
+        digits than the float that stands for it has.
         """
         moved, origin = column.moved_to_zero()
+        as_read = moved.before_clamping
+        clamping = 0.0 if as_read is moved else statistic(moved) - statistic(as_read)
         if origin == 0:
-            return cls(column, bounds, truth, 0.0)
+            return cls(column, bounds, truth, 0.0, clamping)
         moved_bounds = None if bounds is None else (bounds[0] - origin, bounds[1] - origin)
-        own = truth == statistic(column)
-        return cls(moved, moved_bounds, statistic(moved) if own else truth - origin, origin)
+        own = truth == statistic(column.before_clamping)
+        near = statistic(as_read) if own else truth - origin
+        return cls(moved, moved_bounds, near, origin, clamping)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +168,7 @@ class PreparedMoments(Prepared):
             if self.mechanism.metric != "squared":
                 return self._rounded(float(self.integrated_errors(row)[0]))
             mean, variance = self.moments(row)
-            above = mean - self.near.truth
-            parts = Parts(0.0, float(variance[0]), float(above[0]))
-            return self._rounded(float((above**2 + variance)[0]), parts)
+            return self._rounded(float(((mean - self.near.truth) ** 2 + variance)[0]))
         sampled = self.sampled_moments(design)
         if sampled is None or not isinstance(design, FixedSize):
             raise NotExact(
@@ -176,8 +182,38 @@ class PreparedMoments(Prepared):
         if self.mechanism.metric != "squared":
             return self._rounded(per_cent(self.truth) * self.sampled_distance(design))
         noise, bias = float(self._variance(scale)[0]), sampled.mean - self.near.truth
-        value = bias**2 + sampled.variance + noise
-        return self._rounded(value, Parts(sampled.variance, noise, bias))
+        return self._rounded(bias**2 + sampled.variance + noise)
+
+    @_OVERFLOW_IS_REFUSED
+    def parts(self, design: Design) -> Parts | None:
+        """Return exact biases and deviations without omission, or where all noise is the same."""
+        if design.keeps_all:
+            mean, variance = self.moments(self.column.counts[None, :])
+            return self._parts(SampledMoments(float(mean[0]), 0.0), float(variance[0]))
+        sampled = self.sampled_moments(design)
+        scale = self.common_scale(design.size) if isinstance(design, FixedSize) else None
+        if sampled is None or scale is None:
+            return None
+        return self._parts(sampled, float(self._variance(scale)[0]))
+
+    @property
+    def clamping(self) -> float:
+        """What the statistic of the clamped values exceeds that of those as they are by."""
+        return self.near.clamping and self.near.clamping * self._per_unit
+
+    @property
+    def _per_unit(self) -> float:
+        return per_unit(self.mechanism.metric, self.truth)
+
+    def _parts(self, answered: SampledMoments, noise: float) -> Parts:
+        """Return the parts by the moments of answers averaged over noise of a mean variance."""
+        unit = self._per_unit
+        return Parts(
+            unit * math.sqrt(answered.variance),
+            unit * math.sqrt(noise),
+            unit * (answered.mean - self.near.truth),
+            self.clamping,
+        )
 
     @_OVERFLOW_IS_REFUSED
     def integrated_error(
@@ -225,11 +261,7 @@ class PreparedMoments(Prepared):
                 drawn, known = added, (sampled.mean - truth) ** 2 + sampled.variance
             if self._unbiased:
                 answered = sampled
-        return (
-            drawn,
-            known,
-            Parts(answered.variance, float(variances.mean()), answered.mean - truth),
-        )
+        return drawn, known, self._parts(answered, float(variances.mean()))
 
     def _interval_beyond(
         self, known: float, drawn: FloatArray, design: Design
@@ -244,9 +276,8 @@ class PreparedMoments(Prepared):
         """Return the variance of noise of these scales."""
         raise NotImplementedError
 
-    def _rounded(self, value: float, parts: Parts | None = None) -> ExpectedError:
+    def _rounded(self, value: float) -> ExpectedError:
         self._require_finite(value)
-        squared = self.mechanism.metric == "squared"
         low, high = value * (1 - _ROUNDING), value * (1 + _ROUNDING)
         mechanism = self.mechanism
         return ExpectedError(
@@ -256,7 +287,6 @@ class PreparedMoments(Prepared):
             "exact",
             mechanism.metric_name,
             mechanism.unit,
-            parts=parts if squared else None,
         )
 
     def _require_finite(self, value: float) -> None:

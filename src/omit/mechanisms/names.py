@@ -22,6 +22,8 @@ Makers: TypeAlias = "Mapping[str, Callable[[], Mechanism]]"
 
 METRICS = {"mse": "squared", "relative": "relative"}
 CLUSTERINGS = ("kmeans", "kmedian")
+# What bins of a continuous column are enough for; all else needs the values of the records.
+OF_SUMS = ("mean", "sum", "count", "all")
 NEEDS_DELTA = ("smooth-laplace", "smooth-laplace-tight", "propose-test-release", "gaussian")
 # Never among "all": for comparing with papers. They have more noise than they need, are not clipped
 # to the bounds, or are not private.
@@ -79,7 +81,7 @@ def known_mechanisms(
     Parameters
     ----------
     statistic : str
-        ``mean``, ``mode``, ``count``, ``sum``, ``variance``, ``median``,
+        ``mean``, ``weighted mean``, ``mode``, ``count``, ``sum``, ``variance``, ``median``,
         ``quantile:SHARE``, or that of a registered mechanism.
     metric : {"mse", "relative"}, optional
         For all numbers.
@@ -105,6 +107,8 @@ def known_mechanisms(
         return _quantiles(_share(statistic), METRICS[metric or "mse"], on_lattice)
     if statistic == "mean":
         return _means(metric, neighbours)
+    if statistic == "weighted mean":
+        return _weighted_means(metric)
     if statistic in ("count", "sum", "variance"):
         return _numbers(statistic, METRICS[metric or "relative"])
     if metric is not None:
@@ -277,6 +281,16 @@ def _numbers(statistic: str, metric: Any) -> Makers:
         "laplace": lambda: kind("laplace", metric),
         "gaussian": lambda: kind("gaussian", metric),
     }
+
+
+def _weighted_means(metric: str | None) -> Makers:
+    from omit.mechanisms.weighted_mean import WeightedMean
+
+    if metric == "mse":
+        raise InvalidInput(
+            "The mean squared error of a weighted mean is not known; its relative is."
+        )
+    return {"laplace": WeightedMean, "gaussian": lambda: WeightedMean("gaussian")}
 
 
 def _modes() -> Makers:

@@ -106,6 +106,7 @@ class QuantileMechanism(NumberMechanism):
         """
         if column.is_text:
             raise InvalidInput(f"Column {column.name!r} is text and has no {self.name}.")
+        column.require_values(f"the {self.name}")
         ends = np.cumsum(column.counts)
         low, high = quantile_ranks(self.quantile, column.size)
         first, second = np.searchsorted(ends, [low, high])
@@ -120,7 +121,7 @@ class QuantileMechanism(NumberMechanism):
         truth: float | None = None,
     ) -> PreparedMoments:
         """Return the quantile of the column with the noise that the promise needs."""
-        target = given_or_own(truth, self.truth(data))
+        target = given_or_own(truth, self.truth(data.before_clamping))
         near = NearZero.of(data, data.bounds if bounds is None else bounds, target, self.truth)
         if isinstance(promise, NoNoiseNeeded):
             return self.without_noise(promise, data, target, near)

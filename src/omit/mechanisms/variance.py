@@ -17,6 +17,7 @@ in units of the scales is `d²(ratio² + (1-d)²)`, which rises up to `ratio²` 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -25,13 +26,23 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.column import Column
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, NotExact
+from omit.exact.error import ExpectedError, Parts
+from omit.exact.noisy_variance import (
+    LARGEST_VARIANCE,
+    VarianceError,
+    three_sums_error,
+    two_sums_errors,
+)
+from omit.exact.sampled_variance import sampled_variance_error
 from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
+from omit.laws.design import Design, FixedSize
 from omit.laws.noise import LogConcaveNoise, NoNoise, noise_named
 from omit.mechanisms import base
 
-# Of Bernoulli's law with chance 1/2, in units of the squared width of the bounds.
-_LARGEST_VARIANCE = 0.25
+# What rules do to an error that is integrated over the noise of two sums, relative to it, and what
+# rounding does to a variance, in units of the squared width of the bounds.
+_RULES, _ROUNDING = 1e-10, 1e-14
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,7 @@ class NoisyVariance(base.NumberMechanism):
     ) -> PreparedVariance:
         """Return the variance of the column with the noise that the promise needs."""
         bounds = base.require_bounds(data.bounds if bounds is None else bounds, "variance")
+        data.require_values("the variance")
         lower, upper = bounds
         shares = np.clip((as_array(data.values) - lower) / (upper - lower), 0.0, 1.0)
         public = isinstance(promise, Guarantee) and promise.neighbours == REPLACE
@@ -103,21 +115,49 @@ class NoisyVariance(base.NumberMechanism):
         noises: tuple[LogConcaveNoise, ...] = (NoNoise(),) * 3
         if not isinstance(promise, NoNoiseNeeded):
             noises = self.noises(promise)
-        distances = (as_array(data.values) - lower) - data.mean_above(lower)
-        own = float(data.counts @ distances**2) / data.size
-        target = base.given_or_own(truth, own)
-        return PreparedVariance(self, terms, noises, (upper - lower) ** 2, target)
+        own = _variance_as_read(data)
+        return PreparedVariance(
+            self,
+            data.counts,
+            shares,
+            terms,
+            noises,
+            (upper - lower) ** 2,
+            base.given_or_own(truth, own),
+            _variance(data) - own,
+        )
+
+
+def _variance(column: Column) -> float:
+    """Return the variance of the records of a column as they are counted."""
+    lower, _ = base.require_bounds(column.bounds, "variance")
+    distances = (as_array(column.values) - lower) - column.mean_above(lower)
+    return float(column.counts @ distances**2) / column.size
+
+
+def _variance_as_read(column: Column) -> float:
+    """Return the variance before values were clamped."""
+    if column.beyond is None:
+        return _variance(column)
+    return _variance(column.before_clamping) + column.beyond.spread / column.size
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedVariance(base.Prepared):
-    """The variance of a column: what a record adds to each sum, and the noise of each."""
+    """The variance of a column: what a record adds to each sum, and the noise of each.
+
+    `shares` are the values as shares of the bounds, whose width has the square `square`. Clamping
+    moves the variance by `moved`.
+    """
 
     mechanism: NoisyVariance
+    counts: base.Counts
+    shares: FloatArray
     terms: FloatArray
     noises: tuple[LogConcaveNoise, ...]
     square: float
     truth: float
+    moved: float = 0.0
 
     def answers(self, kept: base.Counts, rng: np.random.Generator) -> FloatArray:
         """Return one noisy variance for each row of counts."""
@@ -133,14 +173,153 @@ class PreparedVariance(base.Prepared):
             first, second, third = noisy
             sizes = np.maximum(first + second + third, 1.0)
             variances = (first * third - second**2 / 4) / sizes**2
-        return as_array(self.square * np.clip(variances, 0.0, _LARGEST_VARIANCE))
+        return as_array(self.square * np.clip(variances, 0.0, LARGEST_VARIANCE))
 
     def errors(self, kept: base.Counts, rng: np.random.Generator) -> FloatArray:
         """Return distances to the truth in per cent of it, or squared."""
         return base.number_errors(self.mechanism.metric, self.answers(kept, rng), self.truth)
 
+    def integrated_errors(self, kept: base.Counts) -> FloatArray | None:
+        """Return the error of each row of counts, averaged over the noise of two sums."""
+        if self._is_bare:
+            return self.errors(kept, np.random.default_rng(0))  # there is nothing to draw
+        if len(self.noises) == 3:
+            return None
+        sizes = kept.sum(axis=1)
+        errors = np.empty(len(kept))
+        for size in np.unique(sizes):
+            rows = sizes == size
+            integrated = two_sums_errors(
+                as_array(kept[rows] @ self.terms),
+                int(size),
+                (self.noises[0].scale, self.noises[1].scale),
+                self.truth / self.square,
+                gaussian=self.mechanism.noise == "gaussian",
+                squared=self._squared,
+            )
+            if integrated is None:
+                return None
+            errors[rows] = integrated
+        return self._in_units(errors)
+
+    def exact_error(
+        self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
+    ) -> ExpectedError:
+        """Return the error where it is certain which records are left, or by three sums."""
+        inclusion = np.ones(len(self.counts)) if design.keeps_all else design.inclusion
+        if inclusion is None:
+            raise NotExact("the law of the variance of a sample of fixed size is not computed")
+        if ((inclusion > 0) & (inclusion < 1)).any():
+            return self._of_sample(inclusion, quick)
+        left = self.counts * inclusion.astype(np.int64)
+        if len(self.noises) == 3 and not self._is_bare:
+            return self._by_three_sums(left, quick)
+        errors = self.integrated_errors(left[None, :])
+        if errors is None:
+            raise NotExact("the noise is too wide beside the number of records")
+        value = float(errors[0])
+        return self._exactly(value, _RULES * value + self._rounding(value))
+
+    def parts(self, design: Design) -> Parts | None:
+        """Return biases and deviations to first order in the noise and in what is left out."""
+        counts = as_array(self.counts)
+        displaced = 1.0
+        if isinstance(design, FixedSize) and not design.keeps_all:
+            keep = np.full(len(counts), design.size / design.population)
+            displaced = design.population / (design.population - 1)
+        else:
+            try:
+                keep = base.independent_inclusion(design, len(counts))
+            except NotExact:
+                return None
+        size = float(counts @ keep)
+        if size == 0:
+            return None
+        mean = float((counts * keep) @ self.shares) / size
+        squares = (self.shares - mean) ** 2
+        variance = float((counts * keep) @ squares) / size
+        omitted = float((counts * keep * (1 - keep)) @ (squares - variance) ** 2) * displaced
+        noise = sum(
+            slope**2 * law.variance
+            for slope, law in zip(self._slopes(mean, variance), self.noises, strict=False)
+        )
+        unit = self.square * base.per_unit(self.mechanism.metric, self.truth)
+        return Parts(
+            unit * math.sqrt(omitted) / size,
+            unit * math.sqrt(noise) / size,
+            unit * (variance - self.truth / self.square),
+            self.clamping,
+            first_order=True,
+        )
+
+    @property
+    def clamping(self) -> float:
+        """What the variance after clamping exceeds that before it by."""
+        return self.moved and self.moved * base.per_unit(self.mechanism.metric, self.truth)
+
+    def _slopes(self, mean: float, variance: float) -> tuple[float, ...]:
+        """Return the derivatives of the variance by the sums, times the number of records."""
+        if self.terms.shape[1] == 2:
+            return -2 * (mean - 0.5), 1.0
+        second = variance + mean**2
+        both = mean - second
+        return second - 2 * variance, -both - 2 * variance, 1 - 2 * mean + second - 2 * variance
+
+    def _of_sample(self, inclusion: FloatArray, quick: bool) -> ExpectedError:
+        if len(self.noises) != 3 or self._is_bare or self._squared:
+            raise NotExact("the law of a sampled variance is computed for distances by three sums")
+        if quick:
+            raise NotExact("the integral over what is left takes about a second")
+        return self._found(
+            sampled_variance_error(
+                self.shares,
+                self.counts,
+                inclusion,
+                self.noises[0],
+                self.truth / self.square,
+            )
+        )
+
+    def _by_three_sums(self, left: base.Counts, quick: bool) -> ExpectedError:
+        gaussian = self.mechanism.noise == "gaussian"
+        if quick and not gaussian:
+            raise NotExact("the integral over three noises takes about a second")
+        return self._found(
+            three_sums_error(
+                as_array(left @ self.terms),
+                self.noises[0].scale,
+                self.truth / self.square,
+                gaussian=gaussian,
+                squared=self._squared,
+            )
+        )
+
+    def _found(self, found: VarianceError) -> ExpectedError:
+        value, precision = self._in_units(np.array([found.expected, found.precision]))
+        return self._exactly(float(value), float(precision) + self._rounding(float(value)))
+
+    def _rounding(self, value: float) -> float:
+        """Return what rounding can do to an error."""
+        if self._squared:  # of a distance d, 2d times as much of its square
+            return 2 * math.sqrt(value) * _ROUNDING * self.square
+        return float(self._in_units(np.array([_ROUNDING]))[0])
+
+    @property
+    def _is_bare(self) -> bool:
+        return isinstance(self.noises[0], NoNoise)
+
+    @property
+    def _squared(self) -> bool:
+        return self.mechanism.metric == "squared"
+
+    def _in_units(self, errors: FloatArray) -> FloatArray:
+        """Return errors of shares in the units of the metric."""
+        if self._squared:
+            return as_array(errors * self.square**2)
+        return as_array(errors * self.square * base.per_cent(self.truth))
+
     @property
     def largest_error(self) -> float:
         """That of the farther of 0 and the largest variance."""
-        ends = np.array([0.0, _LARGEST_VARIANCE * self.square])
+        ends = np.array([0.0, LARGEST_VARIANCE * self.square])
         return float(base.number_errors(self.mechanism.metric, ends, self.truth).max())

@@ -7,6 +7,7 @@ person are grouped after it; `calibrate` goes the same way back.
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from omit._text import promised, rounded_down, rounded_up, usable
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.sample import Sample
-from omit.report.result import Drawing, Field, Result, Table
+from omit.report.result import Drawing, Ends, Field, Result, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,7 @@ _Pair: TypeAlias = Guarantee | Statement | NoGuarantee | NoNoiseNeeded
 class Answer(Result):
     """An answer about privacy alone, computed from no data."""
 
-    caution: ClassVar[str | None] = None
+    warning: ClassVar[str | None] = None
 
     @abstractmethod
     def _content(self) -> dict[str, Any]:
@@ -141,6 +142,10 @@ class BoundAnswer(PrivacyAnswer):
     declared: tuple[float, float] | None = None
 
     command: ClassVar[str] = "bound"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "of the release",
+        "delta": "of the release",
+    }
 
     @property
     def verdict(self) -> str:
@@ -151,6 +156,10 @@ class BoundAnswer(PrivacyAnswer):
         if not self._is_plain:
             return promise
         return f"{promise} {_change(self.base.epsilon, self.released.epsilon)}"
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the guarantee of the release; nothing has neither an epsilon nor a delta."""
+        return pair_quantities(None if isinstance(self.released, NoGuarantee) else self.released)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -233,6 +242,10 @@ class CalibrationAnswer(PrivacyAnswer):
     candidates: tuple[Guarantee | NoNoiseNeeded, ...]
 
     command: ClassVar[str] = "calibrate"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "that the mechanism may use, inf if it needs no noise",
+        "delta": "that the mechanism may use, 1 if it needs no noise",
+    }
 
     @property
     def base(self) -> Guarantee | NoNoiseNeeded:
@@ -251,6 +264,12 @@ class CalibrationAnswer(PrivacyAnswer):
         if not self._is_plain or not self.base.epsilon or not self.target.epsilon:
             return need
         return f"{need} {_saving(self.target.epsilon, self.base.epsilon)}"
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return what the mechanism may use, which without noise is everything."""
+        if isinstance(self.base, NoNoiseNeeded):
+            return {"epsilon": [(math.inf, math.inf)], "delta": [(1.0, 1.0)]}
+        return pair_quantities(self.base)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -362,6 +381,19 @@ def _as_dictionary(value: object) -> dict[str, Any] | None:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     return None
+
+
+def pair_quantities(pair: Guarantee | Statement | None) -> dict[str, Sequence[Ends | None]]:
+    """Return epsilon and delta as conditions need them.
+
+    Examples
+    --------
+    >>> pair_quantities(Guarantee(1.0)), pair_quantities(None)
+    ({'epsilon': [(1.0, 1.0)], 'delta': [(0.0, 0.0)]}, {'epsilon': [None], 'delta': [None]})
+    """
+    if pair is None:
+        return {"epsilon": [None], "delta": [None]}
+    return {"epsilon": [(pair.epsilon, pair.epsilon)], "delta": [(pair.delta, pair.delta)]}
 
 
 def as_json(answer: _Pair) -> dict[str, Any]:

@@ -148,8 +148,14 @@ class RuleSuppression(StableSuppression):
             )
         if self.keep is None or data.is_text:
             raise Refused("The rule is not known; give the interval of numbers that it keeps.")
-        values = as_array(data.values)
-        return Independent(as_array((values >= self.keep[0]) & (values <= self.keep[1])))
+        first, last = self.keep
+        kept = (data.lows >= first) & (data.highs <= last)
+        if not (kept | (data.highs < first) | (data.lows > last)).all():
+            raise Refused(
+                f"The rule keeps some records of a bin of {data.name!r} and not others; let its "
+                "interval end where bins do."
+            )
+        return Independent(as_array(kept))
 
     def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
         """Return the part of the declared bounds that the rule keeps.

@@ -15,7 +15,7 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.omissions.answer import Answer, as_json
 from omit.omissions.pairs import IndependentPair, PairLoss, SubsetPair
-from omit.report.result import Drawing, Field, Table
+from omit.report.result import Drawing, Ends, Field, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,6 +52,9 @@ class PairAnswer(Answer):
     lower_bound: float | None = None
 
     command: ClassVar[str] = "bound"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "loss": "the epsilon that this pair of databases loses at most, which is no guarantee",
+    }
 
     @property
     def leading(self) -> PairLoss:
@@ -73,6 +76,10 @@ class PairAnswer(Answer):
                 f"No bound for this pair can go below epsilon = {usable(self.lower_bound)}."
             )
         return tuple(notes)
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the loss, which has another name than that of a guarantee."""
+        return {"loss": [(self.leading.epsilon, self.leading.epsilon)]}
 
     def tables(self) -> Sequence[Table]:
         """Return the loss in both directions by every method."""

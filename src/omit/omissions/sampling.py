@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix, log_unmix, not_below
+from omit._text import import_extra
 from omit.data.base import Data
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Relation
@@ -209,9 +210,8 @@ class PoissonSampling(_UniformSampling):
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `PoissonSampledDpEvent` at the largest rate."""
-        from dp_accounting import PoissonSampledDpEvent
-
-        return PoissonSampledDpEvent(self.largest_keep_probability, event)
+        accounting: Any = import_extra("dp_accounting", "accounting", "A DpEvent")
+        return accounting.PoissonSampledDpEvent(self.largest_keep_probability, event)
 
 
 @dataclass(frozen=True)
@@ -288,6 +288,5 @@ class FixedSizeSampling(_UniformSampling):
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
         """Return a `SampledWithoutReplacementDpEvent`."""
-        from dp_accounting import SampledWithoutReplacementDpEvent
-
-        return SampledWithoutReplacementDpEvent(self.population, self.size, event)
+        accounting: Any = import_extra("dp_accounting", "accounting", "A DpEvent")
+        return accounting.SampledWithoutReplacementDpEvent(self.population, self.size, event)
