@@ -1,17 +1,24 @@
 """How fast exact errors are, as ratios to plain record-level simulation in the same run.
 
-Run with `python benchmarks/accuracy.py`, on one core. The baseline draws for every record whether
-it is kept, then adds noise, as often as the omitting-records paper did: 2,000 runs for the mode and
-500 for the mean. It is timed on a few points of the curve and scaled to all of them.
+Run with `python benchmarks/accuracy.py`, on one core but for the report. The baseline draws for
+every record whether it is kept, then adds noise, as often as the omitting-records paper did: 2,000
+runs for the mode and 500 for the mean. It is timed on a few points of the curve and scaled to all
+of them. Wages are those of cps_tax_units.csv.gz in the folder that OMIT_DATA names.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import omit
+from omit.accuracy.grids import CurvesQuestion, error_grid
+from omit.accuracy.report import write_report
+from omit.accuracy.search import default_candidates, usual_omissions
 from omit.data.column import Column
 from omit.mechanisms.base import Mechanism
 from omit.mechanisms.mode import KINDS
@@ -98,6 +105,55 @@ def show_two_sums(column: Column) -> None:
     )
 
 
+def show_searches(column: Column, wages: Column | None) -> None:
+    """Print what looking for the best takes against computing the error of every candidate."""
+    mechanism, target = omit.NoisyMean(), omit.Guarantee(1.0)
+    candidates = tuple(default_candidates())
+
+    def every_error() -> None:
+        for omission in candidates:
+            omit.expected_error(
+                column, mechanism, target, omission, tolerance=1e-7, details=False, quick=True
+            )
+
+    found = seconds(lambda: omit.best(column, mechanism, target), 1)
+    every = seconds(every_error, 1)
+    print(
+        f"best of {len(candidates)} omissions for the mean age: {found:.2f} s, all their errors "
+        f"{every:.2f} s, ratio {every / found:.1f} (goal 1)"
+    )
+    if wages is not None:
+        one = seconds(lambda: omit.expected_error(wages, mechanism, target), 1)
+        found = seconds(lambda: omit.best(wages, mechanism, target), 1)
+        print(
+            f"best for {wages.distinct:,} different wages: {found:.1f} s (goal 20), "
+            f"{found / one:.0f} times one error"
+        )
+
+
+def show_report(column: Column) -> None:
+    """Print what a report takes against every point of its curves, one by one."""
+    mechanisms: list[Mechanism] = [omit.NoisyMean(), omit.NoisyMode()]
+    comparisons = [
+        omit.compare(column, mechanism, omit.Guarantee(1.0), *usual_omissions("add-remove", 1))
+        for mechanism in mechanisms
+    ]
+
+    def every_point() -> None:
+        for comparison in comparisons:
+            asked = CurvesQuestion(comparison.question)
+            error_grid(asked.question, (*asked.samples, *asked.scores), asked.epsilons)
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "report.html"
+        report = seconds(lambda: write_report(file, comparisons, cores=os.cpu_count() or 1), 1)
+    points = seconds(every_point, 1)
+    print(
+        f"report of mean and mode on all cores: {report:.1f} s, all points of its curves on one "
+        f"{points:.1f} s, ratio {points / report:.1f}"
+    )
+
+
 def main() -> None:
     column = omit.read("adult", "age")
     ages = np.repeat(column.values.astype(int), column.counts)
@@ -125,6 +181,10 @@ def main() -> None:
             f"ratio {simulated / exact:.0f} (goal {goal})"
         )
     show_two_sums(column)
+    file = Path(os.environ.get("OMIT_DATA", "")) / "cps_tax_units.csv.gz"
+    wages = omit.read(file, "e00200", bounds=(0, 500_000)) if file.exists() else None
+    show_searches(column, wages)
+    show_report(column)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ def test_other_statistics_and_mechanisms_do_not_depend_on_parity() -> None:
         assert said(compared(21, mechanism, 10, 11)) == ""
 
 
+@pytest.mark.slow
 def test_a_comparison_says_where_rows_differ_by_parity() -> None:
     mixed = "rows of even and of odd size differ by that"
     assert mixed in said(compared(21, GlobalQuantile(), 10))

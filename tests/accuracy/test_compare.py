@@ -349,6 +349,7 @@ def test_a_wrong_relation_is_refused_not_listed() -> None:
         compare(ages, NoisyMean(), Guarantee(1.0, neighbours="replace"), PoissonSampling(0.5))
 
 
+@pytest.mark.slow
 def test_answers_worse_than_the_middle_of_the_bounds_hold_no_information() -> None:
     hidden = compare(ages, NoisyMean(), Guarantee(1e-5), PoissonSampling(0.5))
     middle = sum(ages.bounds or ()) / 2

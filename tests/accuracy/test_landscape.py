@@ -15,7 +15,7 @@ from omit import (
     expected_error,
 )
 from omit.accuracy.expected import Question
-from omit.accuracy.grids import Curves, CurvesQuestion
+from omit.accuracy.grids import Curves, CurvesQuestion, error_grid
 from tests.accuracy.own_classes import NoisyTotal
 
 ages = Column.from_counts([20, 30, 40, 60], [400, 800, 400, 400], bounds=(0, 100), name="age")
@@ -28,6 +28,7 @@ def landscape(
     return CurvesQuestion(Question(column, mechanism, guarantee, runs=500), *grid).answer()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [NoisyMean(), NoisyMode()], ids=str)
 def test_every_point_is_the_expected_error_there(mechanism: NoisyMean | NoisyMode) -> None:
     found = landscape(ages, mechanism, Guarantee(9.9), *GRID)
@@ -73,6 +74,7 @@ def test_progress_is_told_once_for_each_point() -> None:
     assert CurvesQuestion(Question(ages, NoisyMode(), Guarantee(1.0))).size == 4 * (1 + 99 + 45)
 
 
+@pytest.mark.slow
 def test_curves_ask_what_the_comparison_asked() -> None:
     asked = Question(
         ages, NoisyMean(), Guarantee(0.4), truth=31, method="simulated", runs=70, seed=5
@@ -102,3 +104,15 @@ def test_few_records_of_many_values_are_simulated_where_all_errors_would_take_mi
     assert exact.method == "exact"
     value, high = found.by_rate.errors[0, 0], found.by_rate.high[0, 0]
     assert abs(value - exact.value) < 2 * (high - value) < exact.value
+
+
+def test_a_line_through_the_rates_of_a_report_misses_no_other_rate_visibly() -> None:
+    """Against the errors at every per cent; the rates that are drawn are among these."""
+    question = Question(ages, NoisyMode(), Guarantee(0.02))
+    curves = CurvesQuestion(question, epsilons=[0.02]).answer()
+    rates = tuple(step / 100 for step in range(1, 100))
+    every = error_grid(question, [PoissonSampling(rate) for rate in rates], [0.02])
+    drawn = np.interp(rates, curves.rates, curves.by_rate.errors[0])
+    assert len(curves.rates) < 60
+    assert set(curves.rates) <= set(rates)
+    assert np.abs(drawn - every.errors[0]).max() < 0.02

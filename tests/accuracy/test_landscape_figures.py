@@ -14,6 +14,7 @@ from omit.accuracy.grids import CurvesQuestion
 from omit.report.files import save_figure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [rate_figure, score_figure])
 def test_errors_that_are_all_zero_are_drawn(draw: object, tmp_path: Path) -> None:
     assert callable(draw)

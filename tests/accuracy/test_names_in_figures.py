@@ -30,6 +30,7 @@ def test_a_comparison_can_be_drawn_whatever_the_column_is_called(tmp_path: Path)
     assert NAME in axes.get_title()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -69,14 +69,18 @@ def column(source: Source) -> Column:
 
 @cache
 def error(
-    source: Source, mechanism: Mechanism, epsilon: float, omission: Omission | None = None
+    source: Source,
+    mechanism: Mechanism,
+    epsilon: float,
+    omission: Omission | None = None,
+    details: bool = False,
 ) -> ExpectedError:
     """Return the error at a guarantee, as precise as any claim here needs."""
     data = column(source)
     gaussian = "Gaussian noise" in str(mechanism)
     guarantee = Guarantee(epsilon, data.size**-2 if gaussian else 0.0)
     return expected_error(
-        data, mechanism, guarantee, omission, tolerance=1e-7, details=False, runs=2000
+        data, mechanism, guarantee, omission, tolerance=1e-7, details=details, runs=2000
     )
 
 
@@ -170,9 +174,9 @@ def test_monte_carlo_noise_the_few_rates_where_sampling_looks_better() -> None:
     # mode change order by chance: so often are they expected to among the rates from .9 on.
     expected = {}
     for mechanism in (MEAN, NoisyMean("gaussian", "sum-and-count"), MODE, NoisyMode("gaussian")):
-        plain, chances = error(AGE, mechanism, 0.25), []
+        plain, chances = error(AGE, mechanism, 0.25, details=True), []
         for step in range(90, 100):
-            point = sampled(AGE, mechanism, 0.25, step / 100)
+            point = error(AGE, mechanism, 0.25, PoissonSampling(step / 100), details=True)
             if mechanism.statistic == "mean":
                 spread = math.hypot(deviation(plain), deviation(point)) / math.sqrt(500)
             else:
@@ -373,8 +377,9 @@ def test_monte_carlo_noise_the_smallest_loss_of_the_mean_is_not_0_021() -> None:
     # has a standard deviation of a quarter of that.
     smallest = min(losses(AGE, MEAN, epsilon)[0.1, 0.1] for epsilon in EPSILONS)
     assert round(smallest, 4) == 0.0177
-    plain = error(AGE, MEAN, 0.25)
-    suppressed = error(AGE, MEAN, 0.25, OutlierScoreSuppression(0.1, 0.1, bound="published"))
+    plain = error(AGE, MEAN, 0.25, details=True)
+    suppression = OutlierScoreSuppression(0.1, 0.1, bound="published")
+    suppressed = error(AGE, MEAN, 0.25, suppression, details=True)
     spread = math.hypot(deviation(plain), deviation(suppressed)) / math.sqrt(500)
     assert abs(0.021 - smallest) < spread
 

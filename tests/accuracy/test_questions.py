@@ -56,6 +56,7 @@ def test_what_needs_no_noise_is_the_statistic_itself(mechanism: Mechanism) -> No
     assert not prepared.errors(rows, np.random.default_rng(0)).any()
 
 
+@pytest.mark.slow
 def test_clusterings_without_noise_differ_by_their_starts_only() -> None:
     points = _clusters()
     for mechanism in (DPLloyd(3), PrivateKMedian(3, 12)):

@@ -11,6 +11,7 @@ import omit
 from omit.accuracy.expected import Question
 from omit.accuracy.search import default_candidates
 from omit.exact.error import ExpectedError
+from omit.mechanisms import GlobalQuantile
 from tests.accuracy.own_classes import Dial, SetCounts
 from tests.parts import solved
 
@@ -108,7 +109,7 @@ def test_the_best_has_the_smallest_error_of_all_candidates() -> None:
     ]
     assert errors.index(min(errors)) == 1
     assert answer.nearest == omit.OutlierScoreSuppression(0.0, 0.9)
-    assert (answer.tried, len(seen)) == (4, 4)
+    assert (answer.tried, len(seen)) == (4, 3)
 
 
 def test_slow_means_are_computed_only_for_what_may_be_best(
@@ -255,3 +256,49 @@ def test_an_error_that_a_coin_reaches_needs_hardly_any_epsilon() -> None:
 def test_the_wanted_error_is_a_positive_number(wanted: float) -> None:
     with pytest.raises(omit.InvalidInput, match="wanted"):
         omit.solve(ages, omit.NoisyMean(), wanted)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_what_is_left_out_of_a_search_is_not_best(epsilon: float) -> None:
+    """Against candidates whose errors are computed one by one."""
+    mechanism, target = omit.NoisyMean(), omit.Guarantee(epsilon)
+    candidates = list(default_candidates())[4::13]
+    question = Question(ages, mechanism, target, tolerance=1e-7, details=False)
+    errors = {each: question.error(each).value for each in candidates}
+    computed: list[int] = []
+    answer = omit.best(ages, mechanism, target, candidates, advance=lambda: computed.append(1))
+    assert answer.nearest == min(errors, key=lambda each: errors[each])
+    assert answer.tried == len(errors) == 11
+    assert 0 < len(computed) < 11
+
+
+def test_a_search_that_is_cut_off_says_so() -> None:
+    answer = omit.best(ages, omit.NoisyMean(), omit.Guarantee(1.0), seconds=1e-9)
+    assert answer.tried == 1
+    assert answer.verdict.endswith(
+        "The search was stopped after 1e-09 s: 134 more were not tried and may be better."
+    )
+    assert answer.to_json()["complete"] is False
+    whole = omit.best(ages, omit.NoisyMean(), omit.Guarantee(1.0), seconds=1000)
+    assert whole.to_json()["complete"] is True
+    assert "stopped" not in whole.verdict
+
+
+def test_sizes_that_are_not_tried_in_time_are_named() -> None:
+    target = omit.Guarantee(0.1, neighbours="replace")
+    answer = omit.best(ages, GlobalQuantile(), target, seconds=1e-9)
+    assert answer.tried == 1
+    assert "sizes that were not tried may be better" in answer.verdict
+
+
+def test_an_epsilon_that_is_not_the_least_is_said_to_be_so() -> None:
+    solution = omit.solve(ages, omit.NoisyMean(), 1.0, seconds=1e-9)
+    assert solution.guarantee.epsilon == 1.0
+    assert solution.error.value <= 1.0
+    assert solution.verdict.endswith("stopped after 1e-09 s: a smaller epsilon may do.")
+    assert solution.to_json()["complete"] is False
+    with pytest.raises(omit.Unattainable, match=r"within 1e-09 s; allow more time"):
+        omit.solve(ages, omit.NoisyMean(), 1e-3, seconds=1e-9)
+    for seconds in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(omit.InvalidInput, match="seconds"):
+            omit.solve(ages, omit.NoisyMean(), 1.0, seconds=seconds)

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from omit.accuracy.deadline import Deadline, coarse_to_fine
 from omit.accuracy.expected import Question
 from omit.errors import InvalidInput
 from omit.exact.error import ExpectedError
@@ -35,6 +36,7 @@ class BestSize:
     smallest_alike: int
     largest_alike: int
     tried: int
+    complete: bool = True
 
 
 def sample_sizes(population: int, points: int = POINTS) -> tuple[int, ...]:
@@ -74,7 +76,11 @@ def _both_parities(odd: Iterable[int], largest: int) -> tuple[int, ...]:
     return tuple(sorted({size for each in odd for size in (each, each + 1) if size <= largest}))
 
 
-def best_size(question: Question, advance: Callable[[], None] = lambda: None) -> BestSize:
+def best_size(
+    question: Question,
+    advance: Callable[[], None] = lambda: None,
+    deadline: Deadline | None = None,
+) -> BestSize:
     """Return the sample size with the smallest expected error.
 
     Parameters
@@ -83,6 +89,8 @@ def best_size(question: Question, advance: Callable[[], None] = lambda: None) ->
         Under replace, where the number of records is public.
     advance : callable
         Called after each size.
+    deadline : Deadline, optional
+        When to take the best of the sizes that were tried so far.
 
     Raises
     ------
@@ -99,18 +107,24 @@ def best_size(question: Question, advance: Callable[[], None] = lambda: None) ->
     2
     """
     errors: dict[int, ExpectedError] = {}
+    complete = True
     population, runs = question.data.size, question.runs
 
     def look(sizes: list[int], runs: int) -> None:
+        nonlocal complete
         asked = replace(question, runs=runs)
         for size in sizes:
+            if errors and deadline is not None and deadline.passed:
+                complete = False
+                return
             advance()
             errors[size] = asked.error(FixedSizeSampling(size=size, population=population))
 
     bare = sizes_without_noise(population, question.delta)
     first = sorted({*sample_sizes(population), *bare})
-    look(first, min(runs, _FIRST_RUNS))
+    look([first[number] for number in coarse_to_fine(len(first))], min(runs, _FIRST_RUNS))
     coarse = dict(errors)
+    first = sorted(coarse)
     middle = first.index(min(first, key=lambda size: coarse[size].value))
     low = first[max(0, middle - _AROUND)]
     high = first[min(len(first) - 1, middle + _AROUND)]
@@ -123,7 +137,7 @@ def best_size(question: Question, advance: Callable[[], None] = lambda: None) ->
         first_alike -= 1
     while last_alike < len(same) - 1 and meets[last_alike + 1]:
         last_alike += 1
-    return BestSize(best, errors[best], same[first_alike], same[last_alike], len(errors))
+    return BestSize(best, errors[best], same[first_alike], same[last_alike], len(errors), complete)
 
 
 def _between(low: int, high: int, points: int = 9) -> list[int]:

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from omit import _validate
-from omit.accuracy.comparison import Comparison, Row, Uninformed
+from omit.accuracy.comparison import Comparison
 from omit.accuracy.expected import Question, Setting
+from omit.accuracy.row import Row, Uninformed
 from omit.accuracy.simulated import compared_runs, looks
 from omit.data.base import Data
+from omit.data.column import Column
 from omit.errors import InvalidInput, NotExact, Unattainable
 from omit.exact.error import ExpectedError
 from omit.guarantee import Guarantee
@@ -77,8 +79,25 @@ def compared(question: Question, omissions: Sequence[Omission]) -> Comparison:
     else:
         unseen = 0.0 if uninformed is None else _INVISIBLE * uninformed.limit
         rows = _rows_by_intervals(settings, unseen)
-    comparison = Comparison(question, tuple(rows), baseline.prepared.notes, uninformed)
-    return replace(comparison, rows=tuple(map(partial(_informing, comparison), rows)))
+    notes, clamping = baseline.prepared.notes, baseline.prepared.clamping
+    comparison = Comparison(question, tuple(rows), notes, uninformed, clamping)
+    judged = map(partial(_informing, comparison), rows)
+    return replace(comparison, rows=tuple(map(partial(_with_narrowed, question), judged)))
+
+
+def _with_narrowed(question: Question, row: Row) -> Row:
+    """Return a better row of narrower bounds with the error that these have for all records."""
+    data = question.data
+    if row.standing != "better" or not isinstance(data, Column) or data.bounds is None:
+        return row
+    bounds = row.omission.restrict(data.bounds)
+    if bounds == data.bounds:
+        return row
+    try:
+        narrower = replace(question, data=data.with_bounds(bounds), details=False)
+    except InvalidInput:  # they are between two points of a declared step
+        return row
+    return replace(row, narrowed=narrower.error())
 
 
 def _uninformed(baseline: Setting) -> Uninformed | None:

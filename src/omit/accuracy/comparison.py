@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from omit._text import fixed_down, show_quantity, show_ratio
+from omit._text import show_quantity
 from omit.accuracy.expected import Question
+from omit.accuracy.parts import clamping_notes, parts_table, shown_clamping
+from omit.accuracy.row import (
+    Row,
+    Standing,
+    Uninformed,
+    row_record,
+    shown_difference,
+    shown_interval,
+    shown_promise,
+    shown_ratio,
+)
 from omit.accuracy.sampled_from import parity_notes, sampled_from_notes
+from omit.data.base import show_bounds
 from omit.exact.error import ExpectedError
-from omit.guarantee import NoNoiseNeeded
-from omit.laws.intervals import Interval
-from omit.mechanisms.base import Mechanism, Promise
-from omit.omissions.base import Omission
-from omit.report.result import Drawing, Field, Result, Table, plain
+from omit.mechanisms.base import Mechanism
+from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-Standing = Literal["baseline", "better", "worse", "undecided", "unattainable", "no information"]
+    from omit.accuracy.bounds_sweep import BoundsSweep
 
 _UNBEATEN = "nothing tested beats using all records"
-
 SKEWED = (
     "The errors of the samples are strongly skewed, so that the interval may cover the truth less "
     "often than 95 % and the standing may be wrong; more runs help"
@@ -40,46 +49,6 @@ NOT_PRIVATE = (
 )
 
 
-class Uninformed(NamedTuple):
-    """An answer that needs no data, the middle of the bounds, and its error.
-
-    An expected error above `limit` tells nothing. That is the error of the middle, but at least
-    that of an answer an eighth of the bounds away: if the truth is the middle, that is luck.
-    """
-
-    answer: float
-    error: float
-    limit: float
-
-
-@dataclass(frozen=True)
-class Row:
-    """One omission, and what it costs.
-
-    `promise` is what the mechanism itself must have. `ratio` is the expected error divided by that
-    without omission. `standing` follows from the intervals of both, or from `difference`, the error
-    less that without omission, where both were simulated with the same random numbers.
-    """
-
-    omission: Omission
-    promise: Promise | None
-    error: ExpectedError | None
-    ratio: float | None
-    standing: Standing
-    reason: str | None = None
-    difference: Interval | None = None
-
-    @property
-    def short_name(self) -> str:
-        """The omission as tables name it."""
-        return str(self.omission).replace(" suppression with", "")
-
-    @property
-    def no_noise(self) -> bool:
-        """Whether the guarantee holds without any noise."""
-        return isinstance(self.promise, NoNoiseNeeded)
-
-
 @dataclass(frozen=True)
 class Comparison(Result):
     """No omission against each omission, at the same guarantee.
@@ -91,8 +60,15 @@ class Comparison(Result):
     rows: tuple[Row, ...]
     mechanism_notes: tuple[str, ...] = ()
     uninformed: Uninformed | None = None
+    clamping: float = 0.0
 
     command: ClassVar[str] = "compare"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "of the releases",
+        "delta": "of the releases",
+        "error": "expected, of every omission and of all records, in the unit of the table",
+        "ratio": "of the error of every omission to that of all records",
+    }
 
     @property
     def baseline(self) -> ExpectedError:
@@ -103,7 +79,7 @@ class Comparison(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence that follows from the intervals."""
+        """One sentence that follows from the intervals, and one where clamping costs most."""
         tested = [row for row in self.rows[1:] if row.error is not None]
         if self.question.mechanism.metric == "kept-sum":
             return (
@@ -122,16 +98,69 @@ class Comparison(Result):
                 f"{setting} nothing tested tells more than the middle of the bounds, "
                 f"{self._middle()}, which needs no data: using all records does not, either."
             )
-        # What surely beats all records comes before what might, and that before what does not.
-        order: dict[Standing, int] = {"better": 0, "undecided": 1, "no information": 3}
-        best = min(tested, key=lambda row: (order.get(row.standing, 2), row.ratio or 0.0))
+        best = self.best_tested
+        assert best is not None
         name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
-        effect = f"{setting} {name} multiplies the expected error by {shown_ratio(best)}"
-        if best.standing == "better":
-            return f"{effect}: it beats using all records."
+        return f"{setting} {name} {self._effect(best)}.{self._largest_part()}"
+
+    def _effect(self, best: Row) -> str:
+        """Return what the best omission does to the error, and whether that is a gain."""
+        known = best.standing != "undecided" or best.error is None or best.error.method == "exact"
+        if known and not best.matters:
+            return f"has the same expected error as using all records to within 1 %; {_UNBEATEN}"
+        effect = f"multiplies the expected error by {shown_ratio(best)}"
         if best.standing == "undecided":
-            return f"{effect}, which cannot be told apart from using all records."
-        return f"{effect}; {_UNBEATEN}."
+            return f"{effect}, which cannot be told apart from using all records"
+        if best.standing != "better":
+            return f"{effect}; {_UNBEATEN}"
+        if best.gains_by_bounds:
+            return f"{effect}: the gain is that of its narrower bounds alone, {self.narrower(best)}"
+        return f"{effect}: it beats using all records"
+
+    def narrower(self, row: Row) -> str:
+        """Return to which bounds an omission restricts the values."""
+        bounds = row.omission.restrict(self.question.data.bounds)
+        return f"{show_bounds(bounds)}, which must not come from the data"
+
+    def _largest_part(self) -> str:
+        """Return that clamping is the largest part of the error of all records, if it is."""
+        parts = self.baseline.parts
+        if parts is None or self.clamping == 0 or parts.largest != "clamping":
+            return ""
+        if self.question.mechanism.unit == "probability":
+            return " The largest part of the error is clamping."
+        shown = shown_clamping(self.question.mechanism, self.clamping)
+        return (
+            f" The largest part of the error is the bias by clamping, {shown}, which "
+            "hides what omission and noise cost."
+        )
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the guarantee, if every release has it, and the errors and ratios of the rows."""
+        question = self.question
+        pair: tuple[Ends | None, Ends | None] = (None, None)
+        if question.mechanism.private and question.noise_reduction:
+            epsilon, delta = question.guarantee.epsilon, question.guarantee.delta
+            pair = (epsilon, epsilon), (delta, delta)
+        return {
+            "epsilon": [pair[0]],
+            "delta": [pair[1]],
+            "error": [self.error_ends(row) for row in self.rows],
+            "ratio": [self.ratio_ends(row) for row in self.rows[1:]],
+        }
+
+    def error_ends(self, row: Row) -> Ends | None:
+        """Return what the error of a row is between, if it has one."""
+        return None if row.error is None else (row.error.low, row.error.high)
+
+    def ratio_ends(self, row: Row) -> Ends | None:
+        """Return what the ratio of a row is between, if it has one."""
+        base = self.baseline
+        if row.error is None or row.ratio is None:
+            return None
+        if row.difference is not None:
+            return 1 + row.difference.low / base.value, 1 + row.difference.high / base.value
+        return row.error.low / base.high, row.error.high / base.low if base.low > 0 else math.inf
 
     def informs(self, row: Row) -> bool:
         """Tell whether the answers of a row may be nearer than one that needs no data."""
@@ -187,7 +216,23 @@ class Comparison(Result):
             notes.append(
                 "The guarantee is that of the mechanism alone; releases differ in privacy."
             )
-        return (*notes, *self._notes_on_simulation(), *self._notes_on_the_middle())
+        return (
+            *notes,
+            *clamping_notes(question.mechanism, self.clamping),
+            *self._notes_on_narrower_bounds(),
+            *self._notes_on_simulation(),
+            *self._notes_on_the_middle(),
+        )
+
+    def _notes_on_narrower_bounds(self) -> list[str]:
+        """Return what narrower bounds alone would do, of omissions that are better with them."""
+        unit = self.question.mechanism.unit
+        return [
+            f"{row.omission}: its bounds are narrower. All records with the bounds "
+            f"{self.narrower(row)}, have the error {show_quantity(row.narrowed.value, unit)}."
+            for row in self.rows
+            if row.narrowed is not None
+        ]
 
     def _notes_on_the_middle(self) -> list[str]:
         """Return what an answer without any data errs by."""
@@ -208,6 +253,12 @@ class Comparison(Result):
                 reasons.setdefault(error.reason, []).append(name)
         for reason, names in reasons.items():
             notes.append(f"Simulated, because {reason}: {', '.join(names)}.")
+        unproved = [name for name, error in errors if error.first_order]
+        if unproved:
+            notes.append(
+                "Records within a bin are kept with different chances, which is accounted for to "
+                f"first order in the width of bins and not proved: {', '.join(unproved)}."
+            )
         skewed = [name for name, error in errors if error.skewed]
         if skewed:
             notes.append(f"{SKEWED}: {', '.join(skewed)}.")
@@ -243,14 +294,23 @@ class Comparison(Result):
             Field("mechanism's ε", "promise", shown_promise, numeric=True),
             Field("error", "error", lambda value: show_quantity(value, unit), numeric=True),
             Field("95 % interval", "interval", shown_interval),
-            Field("difference, 95 % interval", "difference", _shown_difference),
+            Field("difference, 95 % interval", "difference", shown_difference),
             Field("ratio", "ratio", shown_ratio, numeric=True),
             Field("standing", "standing"),
         ]
         if not compared:
             del fields[4]
         title = f"{self.question.mechanism} of {self.question.data.name}, {self.baseline.metric}"
-        return (Table("rows", title, tuple(fields), tuple(map(self._cells, self.rows))),)
+        rows = Table("rows", title, tuple(fields), tuple(map(self._cells, self.rows)))
+        parts = self.parts_table() if self.clamping else None
+        return (rows,) if parts is None else (rows, parts)
+
+    def parts_table(self) -> Table | None:
+        """Return what makes up the error of each row; None where that is not known, or no number.
+
+        It is among the `tables` where clamping is part of the error.
+        """
+        return parts_table(self.question.mechanism, self.rows)
 
     def _cells(self, row: Row) -> tuple[Any, ...]:
         compared = any(other.difference is not None for other in self.rows)
@@ -267,9 +327,27 @@ class Comparison(Result):
 
         return {"errors": lambda axes: draw_comparison(axes, self)}
 
+    @property
+    def best_tested(self) -> Row | None:
+        """The row that the verdict is about: the best with an omission, if any is attainable."""
+        tested = [row for row in self.rows[1:] if row.error is not None]
+        return min(tested, key=_rank, default=None)
+
+    def over_bounds(
+        self, advance: Callable[[], None] = lambda: None, cores: int = 1
+    ) -> BoundsSweep:
+        """Return the error over the upper bound, without omission and after the best tested.
+
+        `InvalidInput` is raised if the error does not depend on bounds.
+        """
+        from omit.accuracy.bounds_sweep import sweep_bounds
+
+        best = self.best_tested
+        return sweep_bounds(self.question, None if best is None else best.omission, advance, cores)
+
     def to_records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each row."""
-        return [plain(self._record(row)) for row in self.rows]
+        return [plain(row_record(self.question.mechanism, row)) for row in self.rows]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a data frame."""
@@ -293,6 +371,7 @@ class Comparison(Result):
             "noise_reduction": question.noise_reduction,
             "metric": question.mechanism.metric,
             "sampled_from": question.sampled_from,
+            "clamping": self.clamping,
             "uninformed": None if self.uninformed is None else self.uninformed._asdict(),
             "rows": self.to_records(),
             "verdict": self.verdict,
@@ -305,79 +384,14 @@ class Comparison(Result):
 
         return write_report(path, [self])
 
-    def _record(self, row: Row) -> dict[str, Any]:
-        mechanism, error = self.question.mechanism, row.error
-        base = None if row.no_noise else row.promise
-        record = {
-            "omission": str(row.omission),
-            "statistic": mechanism.statistic,
-            "mechanism": str(mechanism),
-            "mechanism_has_guarantee": mechanism.private,
-            "base_epsilon": getattr(base, "epsilon", None),
-            "base_delta": getattr(base, "delta", None),
-            "no_noise": row.no_noise,
-            "error": None,
-            "low": None,
-            "high": None,
-            "method": "unattainable",
-            "ratio": row.ratio,
-            "difference": None,
-            "difference_low": None,
-            "difference_high": None,
-            "runs": None,
-            "standing": row.standing,
-            "metric": mechanism.metric_name,
-            "unit": mechanism.unit,
-            "median": None,
-            "quantile_90": None,
-            "by_omission": None,
-            "by_noise": None,
-            "bias": None,
-            "skewed": False,
-            "reason": row.reason,
-        }
-        if row.difference is not None:
-            difference = row.difference
-            record["difference"] = difference.value
-            record["difference_low"], record["difference_high"] = difference.low, difference.high
-        if error is None:
-            return record
-        record["error"] = error.value
-        for key in ("low", "high", "method", "runs", "median", "quantile_90", "skewed", "reason"):
-            record[key] = getattr(error, key)
-        if error.parts is not None:
-            parts = error.parts
-            record["by_omission"], record["by_noise"] = parts.omission, parts.noise
-            record["bias"] = parts.bias
-        return record
-
 
 def private_notes(mechanism: Mechanism) -> tuple[str, ...]:
     """Return the note that a mechanism without a guarantee needs."""
     return () if mechanism.private else (NOT_PRIVATE,)
 
 
-def shown_interval(error: ExpectedError) -> str:
-    """Return the interval of a simulated error, or that an error is exact."""
-    if error.method == "exact":
-        return "exact"
-    return f"{show_quantity(error.low, error.unit)} to {show_quantity(error.high, error.unit)}"
-
-
-def shown_ratio(row: Row) -> str:
-    """Return the ratio of a row to three digits, or to as many as tell it from 1."""
-    return show_ratio(row.ratio, row.error is not None and row.error.method == "exact")
-
-
-def shown_promise(promise: Promise | str) -> str:
-    """Return what the mechanism may use, rounded down, or that it needs no noise."""
-    if isinstance(promise, NoNoiseNeeded):
-        return "no noise"
-    if isinstance(promise, str):
-        return promise
-    # It is what the mechanism may use: the next larger number would break the promise.
-    return fixed_down(promise.epsilon)
-
-
-def _shown_difference(difference: Interval) -> str:
-    return f"{difference.low:+.2g} to {difference.high:+.2g}"
+def _rank(row: Row) -> tuple[int, float]:
+    """Return where a row comes in a verdict: what surely matters before what might."""
+    order: dict[Standing, int] = {"better": 0, "undecided": 1, "no information": 3}
+    gains = row.standing != "better" or row.matters
+    return order.get(row.standing, 2) if gains else 2, row.ratio or 0.0

@@ -17,6 +17,7 @@ from omit import _validate
 from omit.accuracy.sampled_from import promise_on_sample
 from omit.accuracy.simulated import DEFAULT_RUNS, Runs, simulated_error
 from omit.data.base import Data
+from omit.data.column import Column
 from omit.errors import InvalidInput, NotExact
 from omit.exact.error import ExpectedError
 from omit.guarantee import Guarantee, require_guarantee
@@ -31,6 +32,8 @@ Method = Literal["auto", "exact", "simulated"]
 _SMALLEST_EPSILON = 1e-50
 # Beyond, noise is below the last digits of what it is added to.
 _LARGEST_EPSILON = 1e9
+# More bins than these take longer to be drawn from and make no interval narrower.
+_BINS_TO_DRAW = 1024
 # That of declared bounds.
 _LARGEST_TRUTH = 1e100
 
@@ -48,7 +51,8 @@ class Question:
     guarantee : Guarantee
         What the release as a whole promises.
     truth : optional
-        A known value of the population that stands in for the data's own statistic.
+        A known value of the population that stands in for the statistic of the data, which is
+        that of the values as they are, before any of them is clamped.
     method : {"auto", "exact", "simulated"}
         Exact where possible, or one of the two.
     runs : int
@@ -69,7 +73,7 @@ class Question:
     tolerance : float
         The relative precision of an exact mean.
     details : bool
-        Whether to add quantiles and to say apart what the omission and what the noise costs.
+        Whether to add quantiles and to say apart what clamping, omission and noise cost.
     quick : bool
         Whether to simulate rather than to wait for an exact mean, as where many are asked for.
 
@@ -186,21 +190,36 @@ class Setting:
 
     def error(self, rng: np.random.Generator | None = None) -> ExpectedError:
         """Return the expected error; simulated runs come from `rng`, or from the seed."""
+        error = self._exact_or_simulated(rng)
+        if error.parts is None and self.question.details:
+            return replace(error, parts=self.prepared.parts(self.design))
+        return error
+
+    def _exact_or_simulated(self, rng: np.random.Generator | None) -> ExpectedError:
         question, reason = self.question, None
         if question.method != "simulated":
             try:
                 return self.exact_error()
             except NotExact as error:
                 reason = str(error)
+        drawn = self._on_few_bins
         return simulated_error(
-            self.prepared,
-            question.data,
-            self.design,
+            drawn.prepared,
+            drawn.question.data,
+            drawn.design,
             question.runs,
             np.random.default_rng(question.seed) if rng is None else rng,
             integrate=question.method == "auto",
             reason=reason,
         )
+
+    @property
+    def _on_few_bins(self) -> Setting:
+        """The same with as many bins as a simulation can tell from more."""
+        data = self.question.data
+        if not isinstance(data, Column) or not data.is_binned or data.distinct <= _BINS_TO_DRAW:
+            return self
+        return replace(self.question, data=data.in_bins(_BINS_TO_DRAW)).setting(self.omission)
 
     def exact_error(self) -> ExpectedError:
         """Return the exact error.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,12 +21,21 @@ from omit.mechanisms.base import Mechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
+from omit.study.sharing import shared_out
 
 _FEWER_RATES = (0.01, 0.02, 0.03, 0.05, 0.07, *(round(0.05 * step, 2) for step in range(2, 20)))
+# Of clusterings, whose every point takes runs of its own: as many as a curve needs to be seen.
+_FEWEST_RATES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_FEWEST_PROBABILITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 # The epsilons of a report's curves, as multiples of the one that was asked for.
 _MULTIPLES = (0.25, 0.5, 1.0, 2.0)
 # Runs of a curve whose points share their random numbers, at most.
 _RUNS_OF_A_CURVE = 100
+# How many rates are computed at least where there are more than a few, and by how much a line may
+# miss an error that it is drawn past: in logarithms, or of a probability.
+_FEW_RATES, _COARSE_RATES, _SEEN = 30, 11, 0.01
+# Relative precision of a drawn number: far below what a picture shows.
+_DRAWN = 1e-4
 GAIN_EPSILONS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0)
 GAIN_RATES = (0.001, 0.003, 0.01, 0.03, *(round(0.1 * step, 1) for step in range(1, 10)))
 
@@ -103,8 +114,11 @@ def error_grid(
     omissions: Sequence[Omission],
     epsilons: Sequence[float],
     advance: Callable[[], None] = lambda: None,
+    cores: int = 1,
 ) -> ErrorGrid:
     """Compute the errors of omissions at several epsilons; `advance` is called after each.
+
+    With several cores, processes more take part once that pays.
 
     Examples
     --------
@@ -115,27 +129,72 @@ def error_grid(
     >>> found.sizes, found.gains.tolist()
     ((1001,), [[1.0], [1.0]])
     """
+    errors = _Errors(question, omissions, epsilons, advance, cores)
+    errors.compute(range(len(omissions)))
+    return errors.grid(range(len(omissions)))
 
-    def error(epsilon: float, omission: Omission) -> ExpectedError | None:
-        advance()
-        try:
-            return question.at(epsilon).error(omission)
-        except Unattainable:
-            return None
 
-    baseline = [error(epsilon, NoOmission()) for epsilon in epsilons]
-    rows = [[error(epsilon, omission) for omission in omissions] for epsilon in epsilons]
-    shape = len(rows), len(omissions)
-    errors, low, high = (
-        np.array([[getattr(each, name, np.nan) for each in row] for row in rows]).reshape(shape)
-        for name in ("value", "low", "high")
-    )
-    every = [*baseline, *(each for row in rows for each in row)]
-    simulated = sum(each is not None and each.method == "simulated" for each in every)
-    without = np.array([getattr(each, "value", np.nan) for each in baseline])
-    return ErrorGrid(
-        question, tuple(epsilons), tuple(omissions), without, errors, low, high, simulated
-    )
+class _Errors:
+    """Errors by the positions of epsilon and omission, computed for some omissions at a time."""
+
+    def __init__(
+        self,
+        question: Question,
+        omissions: Sequence[Omission],
+        epsilons: Sequence[float],
+        advance: Callable[[], None],
+        cores: int,
+    ) -> None:
+        self._question, self._omissions, self._epsilons = question, omissions, epsilons
+        self._advance, self._cores = advance, cores
+        # The baseline is at the position -1.
+        self._known: dict[tuple[int, int], ExpectedError | None] = {}
+
+    def compute(self, positions: Iterable[int]) -> None:
+        """Compute the errors of the omissions at some positions, and the baseline."""
+        keys = [
+            (row, position)
+            for position in (-1, *positions)
+            for row in range(len(self._epsilons))
+            if (row, position) not in self._known
+        ]
+        every = (*self._omissions, NoOmission())
+        tasks = [(self._epsilons[row], every[position]) for row, position in keys]
+        answers = shared_out(partial(_error_if_attainable, self._question), tasks, self._cores)
+        for number, error in answers:
+            self._known[keys[number]] = error
+            self._advance()
+
+    def values(self, position: int) -> FloatArray:
+        """Return the errors of one omission; `nan` where the guarantee cannot be reached."""
+        errors = (self._known[row, position] for row in range(len(self._epsilons)))
+        return np.array([np.nan if error is None else error.value for error in errors])
+
+    def grid(self, positions: Sequence[int]) -> ErrorGrid:
+        """Return the grid of the omissions at some positions."""
+        rows = [
+            [self._known[row, position] for position in positions]
+            for row in range(len(self._epsilons))
+        ]
+        shape = len(rows), len(positions)
+        errors, low, high = (
+            np.array([[getattr(each, name, np.nan) for each in row] for row in rows]).reshape(shape)
+            for name in ("value", "low", "high")
+        )
+        baseline = [self._known[row, -1] for row in range(len(rows))]
+        every = [*baseline, *(each for row in rows for each in row)]
+        simulated = sum(each is not None and each.method == "simulated" for each in every)
+        omissions = tuple(self._omissions[position] for position in positions)
+        without, epsilons = self.values(-1), tuple(self._epsilons)
+        return ErrorGrid(self._question, epsilons, omissions, without, errors, low, high, simulated)
+
+
+def _error_if_attainable(question: Question, task: tuple[float, Omission]) -> ExpectedError | None:
+    epsilon, omission = task
+    try:
+        return question.at(epsilon).error(omission)
+    except Unattainable:
+        return None
 
 
 def odd_sizes(population: int, rates: Sequence[float]) -> tuple[int, ...]:
@@ -192,18 +251,21 @@ class CurvesQuestion:
         question: Question,
         epsilons: Sequence[float] | None = None,
         rates: Sequence[float] | None = None,
-        probabilities: Sequence[float] = PROBABILITIES,
+        probabilities: Sequence[float] | None = None,
     ) -> None:
         data, method = question.data, question.method
         replaced = question.guarantee.neighbours == REPLACE
         if rates is None:
-            rates = _FEWER_RATES if data.coupled or replaced else RATES
+            rates = _FEWER_RATES if replaced else RATES
+            rates = _FEWEST_RATES if data.coupled else rates
+        if probabilities is None:
+            probabilities = _FEWEST_PROBABILITIES if data.coupled else PROBABILITIES
         runs = min(question.runs, _RUNS_OF_A_CURVE) if data.coupled else question.runs
         self.question = replace(
             question,
             runs=runs,
             method="auto" if method == "exact" else method,
-            tolerance=1e-7,
+            tolerance=_DRAWN,
             details=False,
             quick=True,
         )
@@ -227,12 +289,55 @@ class CurvesQuestion:
 
     @property
     def size(self) -> int:
-        """How many errors are computed."""
+        """How many errors are computed at most."""
         return len(self.epsilons) * (1 + len(self.samples) + len(self.scores))
 
-    def answer(self, advance: Callable[[], None] = lambda: None) -> Curves:
-        """Compute them all; `advance` is called after each."""
-        whole = error_grid(self.question, (*self.samples, *self.scores), self.epsilons, advance)
+    def answer(self, advance: Callable[[], None] = lambda: None, cores: int = 1) -> Curves:
+        """Compute what is drawn; `advance` is called after each.
+
+        Rates are computed from coarse to fine: between two of them no more once the one in the
+        middle lies on the line that is drawn through them, at every epsilon.
+        """
         number = len(self.samples)
-        scores = whole.part(number, len(whole.omissions)) if self.scores else None
-        return Curves(whole.part(0, number), self.rates, scores, self.probabilities)
+        every = (*self.samples, *self.scores)
+        errors = _Errors(self.question, every, self.epsilons, advance, cores)
+        scores = range(number, len(every))
+        coarse = _coarse_positions(number)
+        errors.compute([*coarse, *scores])
+        rates = self._refined(errors, coarse)
+        whole = errors.grid([*rates, *scores])
+        by_score = whole.part(len(rates), len(whole.omissions)) if self.scores else None
+        chosen = tuple(self.rates[position] for position in rates)
+        return Curves(whole.part(0, len(rates)), chosen, by_score, self.probabilities)
+
+    def _refined(self, errors: _Errors, coarse: Sequence[int]) -> list[int]:
+        """Return the positions of the rates that are drawn, all of them computed."""
+        chosen, gaps = set(coarse), list(pairwise(coarse))
+        while gaps := [(start, end) for start, end in gaps if end - start > 1]:
+            middles = [(start + end) // 2 for start, end in gaps]
+            errors.compute(middles)
+            chosen.update(middles)
+            gaps = [
+                half
+                for (start, end), middle in zip(gaps, middles, strict=True)
+                if self._is_bent(errors, start, middle, end)
+                for half in ((start, middle), (middle, end))
+            ]
+        return sorted(chosen)
+
+    def _is_bent(self, errors: _Errors, start: int, middle: int, end: int) -> bool:
+        """Tell whether a line between two rates visibly misses the one in the middle."""
+        share = (self.rates[middle] - self.rates[start]) / (self.rates[end] - self.rates[start])
+        first, between, last = (errors.values(position) for position in (start, middle, end))
+        if self.question.mechanism.unit != "probability":
+            with np.errstate(divide="ignore"):
+                first, between, last = np.log(first), np.log(between), np.log(last)
+        missed = np.abs((1 - share) * first + share * last - between)
+        return bool((missed > _SEEN).any() or np.isnan(missed).any())
+
+
+def _coarse_positions(number: int) -> list[int]:
+    """Return about every tenth position of a long list, both ends included; all of a short one."""
+    if number <= _FEW_RATES:
+        return list(range(number))
+    return sorted({round(share * (number - 1)) for share in np.linspace(0, 1, _COARSE_RATES)})

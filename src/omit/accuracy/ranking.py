@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from omit._text import show_quantity, show_ratio
-from omit.accuracy.comparison import Comparison, Row, shown_interval, shown_promise, shown_ratio
+from omit.accuracy.comparison import Comparison
+from omit.accuracy.row import SAME, Row, shown_interval, shown_promise, shown_ratio
 from omit.exact.error import ExpectedError
 from omit.laws.intervals import judge
 from omit.mechanisms.base import Mechanism
-from omit.report.result import Drawing, Field, Result, Table, plain
+from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +58,17 @@ class Ranking(Result):
     comparisons: tuple[Comparison, ...]
 
     command: ClassVar[str] = "compare"
+    known_quantities: ClassVar[Mapping[str, str]] = Comparison.known_quantities
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return those of all comparisons."""
+        every = [comparison.quantities() for comparison in self.comparisons]
+        return {name: [end for one in every for end in one[name]] for name in self.known_quantities}
+
+    def declared_public(self) -> Self:
+        """Return the same for data that everybody may see, comparisons included."""
+        comparisons = tuple(each.declared_public() for each in self.comparisons)
+        return replace(self, public_data=True, comparisons=comparisons)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -81,11 +93,19 @@ class Ranking(Result):
         if best.uses_all:
             return f"{setting} the best pair is {best}: nothing tested beats using all records."
         said = f"{setting} the best pair is {best}"
-        factor = show_ratio(
-            best.error.value / all_records.error.value, _both_exact(best, all_records)
-        )
+        ratio = best.error.value / all_records.error.value
+        factor = show_ratio(ratio, _both_exact(best, all_records))
         against = f"{factor} times the error of the best on all records, {all_records.mechanism}"
         if judge(best.error, all_records.error) == "better":
+            if ratio > 1 - SAME:
+                return (
+                    f"{said}, with the same expected error to within 1 % as the best on all "
+                    f"records, {all_records.mechanism}: nothing tested beats using all records."
+                )
+            if best.row.gains_by_bounds:
+                narrower = best.comparison.narrower(best.row)
+                gain = f"the gain is that of its narrower bounds alone, {narrower}"
+                return f"{said}, with {against}: {gain}."
             return f"{said}, with {against}: it beats using all records."
         return f"{said}, with {against}, which cannot be told apart from using all records."
 

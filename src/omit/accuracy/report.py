@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from omit.accuracy.bounds_sweep import BoundsSweep, depends_on_bounds, sweep_size
 from omit.accuracy.comparison import NOT_PRIVATE, Comparison
 from omit.accuracy.figures import rate_figure, score_figure
 from omit.accuracy.grids import Curves, CurvesQuestion
 from omit.accuracy.ranking import Ranking, ranked
 from omit.guarantee import relation
+from omit.report.figure import panels
 from omit.report.files import svg, write_text
 from omit.report.result import page, render
 
@@ -21,37 +23,51 @@ def write_report(
     path: Path | str,
     comparisons: Sequence[Comparison],
     advance: Advance = lambda: None,
+    cores: int = 1,
 ) -> Path:
     """Write the report of comparisons on the same data and at the same guarantee.
 
-    `advance` is called after each of the errors behind the curves, `curve_steps` times.
+    `advance` is called after each of the errors behind the curves, at most `curve_steps` times.
+    With several cores, processes more take part once that pays.
 
     Raises
     ------
     InvalidInput
         If the file cannot be written; what was there before stays.
     """
-    curves = [CurvesQuestion(each.question).answer(advance) for each in comparisons]
-    return write_text(path, comparison_report(comparisons, curves))
+    curves = [CurvesQuestion(each.question).answer(advance, cores) for each in comparisons]
+    sweeps = [
+        each.over_bounds(advance, cores) for each in comparisons if depends_on_bounds(each.question)
+    ]
+    private = any(each.confidential for each in comparisons)
+    return write_text(path, comparison_report(comparisons, curves, sweeps), private)
 
 
 def curve_steps(comparisons: Sequence[Comparison]) -> int:
-    """Return how many errors are behind the curves of a report."""
-    return sum(CurvesQuestion(each.question).size for each in comparisons)
+    """Return how many errors are behind the curves of a report at most."""
+    return sum(
+        CurvesQuestion(each.question).size + sweep_size(each.question) for each in comparisons
+    )
 
 
-def comparison_report(comparisons: Sequence[Comparison], curves: Sequence[Curves] = ()) -> str:
-    """Return the report as HTML, with curves for each mechanism."""
+def comparison_report(
+    comparisons: Sequence[Comparison],
+    curves: Sequence[Curves] = (),
+    sweeps: Sequence[BoundsSweep] = (),
+) -> str:
+    """Return the report as HTML, with curves for each mechanism, and sweeps over bounds."""
     first = comparisons[0]
     content = render(
         "comparison.html",
         data=first.question.data,
+        warning=first.caution_class,
         caution=first.caution,
         what_is_equal=_what_is_equal(first),
         guarantee=str(first.question.guarantee),
         rankings=[each for each in ranked(comparisons) if isinstance(each, Ranking)],
         sections=[_section(each) for each in comparisons],
         all_curves=[_curves(each) for each in curves],
+        sweeps=[_sweep(each) for each in sweeps],
         assumptions=_assumptions(comparisons),
     )
     return page(first.title, [content])
@@ -72,39 +88,19 @@ def _section(comparison: Comparison) -> dict[str, Any]:
         "verdict": comparison.verdict,
         "metric": comparison.baseline.metric,
         "table": comparison.tables()[0],
+        "parts": comparison.parts_table(),
         "costs": cost_sentences(comparison),
     }
 
 
 def cost_sentences(comparison: Comparison) -> list[str]:
-    """Return for each omission what the omission and what the noise costs, in words."""
-    sentences = []
-    for row in comparison.rows[1:]:
-        parts = row.error.parts if row.error is not None else None
-        if parts is None:
-            continue
-        if comparison.baseline.unit == "squared units":
-            sentences.append(
-                f"{row.omission}: variance by omission {parts.omission:.3g}, by noise "
-                f"{parts.noise:.3g}, bias {_rounded(parts.bias or 0.0)}; the error is the sum of "
-                "both variances and the squared bias."
-            )
-        elif parts.bias is not None:
-            sentences.append(
-                f"{row.omission}: bias {_rounded(parts.bias)} %, standard deviation by omission "
-                f"{parts.omission:.3g} %, by noise {parts.noise:.3g} % (to first order)."
-            )
-        else:
-            sentences.append(
-                f"{row.omission}: wrong with probability {parts.omission:.3g} without any noise, "
-                f"and {parts.noise:.3g} with its noise on all records."
-            )
-    return sentences
-
-
-def _rounded(value: float) -> str:
-    """Return three digits, or 0 for what rounding errors leave."""
-    return "0" if abs(value) < 1e-9 else f"{value:.3g}"
+    """Return for each omission what the omission and what the noise costs, of a mode."""
+    return [
+        f"{row.omission}: wrong with probability {row.error.parts.omission:.3g} without any noise, "
+        f"and {row.error.parts.noise:.3g} with its noise on all records."
+        for row in comparison.rows[1:]
+        if row.error is not None and row.error.parts is not None and row.error.parts.bias is None
+    ]
 
 
 def _curves(curves: Curves) -> dict[str, Any]:
@@ -126,6 +122,19 @@ def _curves(curves: Curves) -> dict[str, Any]:
     scores = {"picture": svg(score_figure(curves)), "caption": caption}
     title = f"All sampling rates and all outlier scores: {mechanism}"
     return {"title": title, "figures": [rates, scores]}
+
+
+def _sweep(sweep: BoundsSweep) -> dict[str, Any]:
+    """Return what the page shows of other upper bounds."""
+    figure, axes = panels(7.6, 4.4)
+    sweep.figures()["bounds"](axes[0, 0])
+    return {
+        "title": f"Other upper bounds: {sweep.question.mechanism}",
+        "verdict": sweep.verdict,
+        "notes": sweep.notes,
+        "picture": svg(figure),
+        "table": sweep.tables()[0],
+    }
 
 
 def _how(curves: Curves) -> str:
@@ -150,7 +159,8 @@ def _assumptions(comparisons: Sequence[Comparison]) -> list[str]:
     ]
     if not first.data.coupled:
         statements.append(
-            "Errors compare with the statistic of all records, unless another truth was given."
+            "Errors compare with the statistic of all records as they are, before any value is "
+            "clamped, unless another truth was given."
         )
     return [*statements, *(note for note in notes if note != NOT_PRIVATE)]
 

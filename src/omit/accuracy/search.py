@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from omit import _validate
 from omit._text import promised
 from omit.accuracy.best_size import BestSize, best_size, sizes_without_noise
 from omit.accuracy.compare import compared, require_omission
-from omit.accuracy.comparison import Comparison, private_notes, shown_interval
+from omit.accuracy.comparison import Comparison, private_notes
+from omit.accuracy.deadline import Deadline, coarse_to_fine
 from omit.accuracy.expected import Method, Question
+from omit.accuracy.parts import moved_by
+from omit.accuracy.row import shown_interval
 from omit.accuracy.sampled_from import differs_in_parity
 from omit.accuracy.simulated import DEFAULT_RUNS
 from omit.data.base import Data
@@ -26,7 +28,7 @@ from omit.mechanisms.base import Mechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
-from omit.report.result import Drawing, Field, Result, Table, plain
+from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
 PROBABILITIES = tuple(round(0.1 * step, 1) for step in range(1, 10))
@@ -49,6 +51,8 @@ class Best(Result):
         How many omissions were tried.
     alike
         Which others cannot be told apart from the best, in words, where that is known.
+    cut_off
+        After which time the search ended before it was through, in words; empty if it did not.
     """
 
     omission: Omission | None
@@ -56,12 +60,35 @@ class Best(Result):
     comparison: Comparison
     tried: int
     alike: str = ""
+    cut_off: str = ""
 
     command: ClassVar[str] = "best"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "of the release",
+        "delta": "of the release",
+        "error": "expected, of the best omission, or of all records if none beats that",
+        "ratio": "of the error of the omission that came nearest to that of all records",
+    }
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """One sentence, and another where the search was cut off."""
+        return f"{self._finding} {self.cut_off}".rstrip()
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the guarantee, the error of the best, and the ratio of the nearest."""
+        comparison = self.comparison
+        pair = {name: comparison.quantities()[name] for name in ("epsilon", "delta")}
+        best = comparison.rows[0 if self.omission is None else 1]
+        ratio = comparison.ratio_ends(comparison.rows[1])
+        return {**pair, "error": [comparison.error_ends(best)], "ratio": [ratio]}
+
+    def declared_public(self) -> Self:
+        """Return the same for data that everybody may see, comparison included."""
+        return replace(self, public_data=True, comparison=self.comparison.declared_public())
+
+    @property
+    def _finding(self) -> str:
         comparison = self.comparison
         ratio = comparison.rows[1].ratio
         factor = "" if ratio is None else f" (error {ratio:.4g} times that of all records)"
@@ -82,6 +109,12 @@ class Best(Result):
         setting = f"At {comparison.guarantee_shown},"
         if not private:
             setting = f"With {comparison.guarantee_shown}:"
+        row = comparison.rows[1]
+        if not row.matters:
+            factor = f"{factor}, which is the same to within 1 %"
+        elif row.gains_by_bounds:
+            narrower = comparison.narrower(row)
+            factor = f"{factor}: the gain is that of its narrower bounds alone, {narrower}"
         found = f"{setting} the best of {self.tried} is {self.omission}{factor}"
         return f"{found}{self.alike}.{self._averaging()}"
 
@@ -131,6 +164,7 @@ class Best(Result):
             "best": None if self.omission is None else str(self.omission),
             "nearest": str(self.nearest),
             "tried": self.tried,
+            "complete": not self.cut_off,
             "verdict": self.verdict,
         }
 
@@ -142,8 +176,14 @@ class Solution(Result):
     question: Question
     omission: Omission
     error: ExpectedError
+    cut_off: str = ""
 
     command: ClassVar[str] = "solve"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "the smallest that reaches the error",
+        "delta": "of the release",
+        "error": "that is reached",
+    }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -158,8 +198,16 @@ class Solution(Result):
             f"{mechanism} of {self.question.data.name} after {self.omission}: "
             f"{'' if mechanism.private else 'noise as if for '}epsilon = "
             f"{promised(self.guarantee.epsilon)} reaches an expected error of "
-            f"{error.value:.6g} {error.unit} ({error.method})."
-        )
+            f"{error.value:.6g} {error.unit} ({error.method}). {self.cut_off}"
+        ).rstrip()
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the guarantee, if the mechanism has it, and the error."""
+        error = {"error": [(self.error.low, self.error.high)]}
+        if not self.question.mechanism.private:
+            return {"epsilon": [None], "delta": [None], **error}
+        epsilon, delta = self.guarantee.epsilon, self.guarantee.delta
+        return {"epsilon": [(epsilon, epsilon)], "delta": [(delta, delta)], **error}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -197,6 +245,7 @@ class Solution(Result):
             "method": error.method,
             "unit": error.unit,
             "mechanism_has_guarantee": mechanism.private,
+            "complete": not self.cut_off,
             "verdict": self.verdict,
             "notes": [*self.notes, self.caution],
         }
@@ -261,6 +310,7 @@ def best(
     candidates: Iterable[Omission] | None = None,
     *,
     advance: Callable[[], None] = lambda: None,
+    seconds: float | None = None,
     **options: Any,
 ) -> Best:
     """Return the omission that minimises the expected error at a guarantee.
@@ -273,7 +323,9 @@ def best(
         What to try; by default `default_candidates`, and for medians, quantiles and mean squared
         errors sample sizes from one record on (`best_size`).
     advance : callable
-        Called after each candidate.
+        Called after every error that is computed.
+    seconds : float, optional
+        After which time the best of what was tried so far is returned, and said to be that.
     **options
         The other parameters of `Question`: truth, runs, sampled_from.
 
@@ -283,15 +335,20 @@ def best(
         If there is nothing to try that can reach the guarantee.
     """
     question, alike = Question(data, mechanism, guarantee, **options), ""
+    deadline, cut_off = Deadline(seconds), ""
     nearest: Omission | None
     if candidates is None and tries_sizes(question):
-        found = best_size(question, advance)
+        found = best_size(question, advance, deadline)
         nearest, tried = FixedSizeSampling(size=found.size, population=data.size), found.tried
         alike = _sizes_alike(found)
+        if not found.complete:
+            cut_off = f"{_stopped(deadline)}: sizes that were not tried may be better."
     else:
         if candidates is None:
             candidates = default_candidates(guarantee.neighbours, data.size, question.delta)
-        nearest, tried = _smallest_error(question, candidates, advance)
+        nearest, tried, left = _smallest_error(question, tuple(candidates), advance, deadline)
+        if left:
+            cut_off = f"{_stopped(deadline)}: {left} more were not tried and may be better."
     if nearest is None:
         raise InvalidInput("None of the omissions to try can reach the guarantee.")
     # What averaging gains is told apart from what sampling does.
@@ -301,7 +358,7 @@ def best(
     # Another seed than the one that chose it, so that luck is not judged by itself.
     comparison = compared(replace(question, seed=question.seed + 1), (nearest, *averaging))
     beats = comparison.rows[1].standing == "better"
-    return Best(nearest if beats else None, nearest, comparison, tried, alike)
+    return Best(nearest if beats else None, nearest, comparison, tried, alike, cut_off)
 
 
 def tries_sizes(question: Question) -> bool:
@@ -309,35 +366,63 @@ def tries_sizes(question: Question) -> bool:
     return question.mechanism.searches_sizes and question.guarantee.neighbours == REPLACE
 
 
+def _stopped(deadline: Deadline) -> str:
+    return f"The search was stopped after {deadline.seconds:g} s"
+
+
 def _smallest_error(
-    question: Question, candidates: Iterable[Omission], advance: Callable[[], None]
-) -> tuple[Omission | None, int]:
+    question: Question,
+    candidates: Sequence[Omission],
+    advance: Callable[[], None],
+    deadline: Deadline,
+) -> tuple[Omission | None, int, int]:
     """Return the candidate with the smallest error, if any is attainable, and how many there were.
 
-    Runs that can be compared one by one are few: the same random numbers tell candidates apart with
-    these. Means that take long to compute are simulated first, and computed for those that may be
-    best.
+    And how many were left when the time was up. What an error surely is not below takes little time
+    to know: candidates are tried in this order, until none of the others can be best. Runs that can
+    be compared one by one are few: the same random numbers tell candidates apart with these. Means
+    that take long to compute are simulated first, and computed for those that may be best.
     """
     runs = min(question.runs, _RUNS_TO_SEARCH) if question.data.coupled else question.runs
     quick = replace(question, runs=runs, tolerance=1e-7, details=False, quick=True)
-    errors: list[tuple[Omission, ExpectedError]] = []
-    tried = 0
+    bounds, settings = [], []
     for omission in candidates:
         require_omission(omission)
         with suppress(Unattainable):
-            errors.append((omission, quick.error(omission)))
-        tried += 1
+            setting = quick.setting(omission)
+            bounds.append(setting.prepared.least_error(setting.design))
+            settings.append(setting)
+    errors: list[tuple[Omission, ExpectedError]] = []
+    # Where nothing is known beforehand, first some from all over the list, then those in between.
+    order = coarse_to_fine(len(settings))
+    order.sort(key=lambda number: bounds[number])
+    for tried, number in enumerate(order):
+        if errors and bounds[number] > _largest_best(errors):
+            break  # and so are all others
+        if errors and deadline.passed:
+            left = len(order) - tried
+            return _least(errors), len(candidates) - left, left
+        setting = settings[number]
+        errors.append((setting.omission, setting.error()))
         advance()
     if not question.data.coupled and any(error.method == "simulated" for _, error in errors):
         patient = replace(quick, quick=False)
         errors = [(omission, patient.error(omission)) for omission in _contenders(errors)]
-    nearest = min(errors, key=lambda pair: pair[1].value, default=(None, None))[0]
-    return nearest, tried
+    return _least(errors), len(candidates), 0
+
+
+def _least(errors: Sequence[tuple[Omission, ExpectedError]]) -> Omission | None:
+    return min(errors, key=lambda pair: pair[1].value, default=(None, None))[0]
+
+
+def _largest_best(errors: Sequence[tuple[Omission, ExpectedError]]) -> float:
+    """Return what the smallest error surely is not above, if intervals are twice as wide."""
+    return min(2 * error.high - error.value for _, error in errors)
 
 
 def _contenders(errors: Sequence[tuple[Omission, ExpectedError]]) -> list[Omission]:
     """Return the omissions whose errors may be smallest, if intervals are twice as wide."""
-    least = min(2 * error.high - error.value for _, error in errors)
+    least = _largest_best(errors)
     return [omission for omission, error in errors if 2 * error.low - error.value <= least]
 
 
@@ -364,6 +449,7 @@ def solve(
     truth: Any = None,
     runs: int = DEFAULT_RUNS,
     advance: Callable[[], None] = lambda: None,
+    seconds: float | None = None,
 ) -> Solution:
     """Return the strongest guarantee whose expected error is at most `wanted`.
 
@@ -379,11 +465,14 @@ def solve(
         Of the guarantee, whose epsilon is looked for.
     advance : callable
         Called before every error that is computed.
+    seconds : float, optional
+        After which time the smallest epsilon that was seen to reach the error is returned, and said
+        to be that.
 
     Raises
     ------
     Unattainable
-        If the error is not reached even at an epsilon of 100.
+        If the error is not reached even at an epsilon of 100, or not in time.
 
     Examples
     --------
@@ -413,32 +502,85 @@ def solve(
     omission = NoOmission() if omission is None else omission
     require_omission(omission)
 
-    @cache
-    def error_at(log_epsilon: float) -> ExpectedError:
-        advance()
-        return question.at(math.exp(log_epsilon)).error(omission)
+    search = _EpsilonSearch(question, omission, wanted, Deadline(seconds), advance)
+    try:
+        least = search.least()
+    except _TimeIsUp:
+        return search.best_so_far()
+    return Solution(question.at(math.exp(least)), omission, search.error_at(least))
 
-    @cache
-    def excess(log_epsilon: float) -> float:
+
+class _TimeIsUp(Exception):
+    """The deadline of a search has passed."""
+
+
+class _EpsilonSearch:
+    """The errors of one omission at several epsilons, whose logarithms are the arguments."""
+
+    def __init__(
+        self,
+        question: Question,
+        omission: Omission,
+        wanted: float,
+        deadline: Deadline,
+        advance: Callable[[], None],
+    ) -> None:
+        self._question, self._omission, self._wanted = question, omission, wanted
+        self._deadline, self._advance = deadline, advance
+        self._errors: dict[float, ExpectedError] = {}
+
+    def error_at(self, log_epsilon: float) -> ExpectedError:
+        """Return the error at an epsilon, which is computed once."""
+        if log_epsilon not in self._errors:
+            if self._errors and self._deadline.passed:
+                raise _TimeIsUp
+            self._advance()
+            asked = self._question.at(math.exp(log_epsilon))
+            self._errors[log_epsilon] = asked.error(self._omission)
+        return self._errors[log_epsilon]
+
+    def excess(self, log_epsilon: float) -> float:
         """Return how many times too large the error is, as a logarithm of a size to reckon with."""
         try:
-            error = error_at(log_epsilon).value
+            error = self.error_at(log_epsilon).value
         except Unattainable:
             return _UNATTAINABLE
         # The sign is that of the difference, also where the quotient rounds to one.
-        more = (error - wanted) / wanted
+        more = (error - self._wanted) / self._wanted
         return min(math.log1p(more), _UNATTAINABLE) if more > -1 else -_UNATTAINABLE
 
-    low, high = _bracket(lambda log_epsilon: excess(log_epsilon) > 0)
-    if high > math.log(_LARGEST_EPSILON):
-        reached = error_at(math.log(_LARGEST_EPSILON)).value
-        raise Unattainable(
-            f"{mechanism} after {omission} does not reach an error of {wanted:g} "
-            f"{mechanism.unit}: at epsilon = {_LARGEST_EPSILON:g} it still is {reached:.4g}."
-        )
-    # The error falls as epsilon grows; a simulated one does so with the same runs at each step.
-    least = low if excess(low) <= 0 else least_not_above(excess, low, high, _PRECISION)
-    return Solution(question.at(math.exp(least)), omission, error_at(least))
+    def least(self) -> float:
+        """Return the smallest epsilon that reaches the error, or say that none does."""
+        low, high = _bracket(lambda log_epsilon: self.excess(log_epsilon) > 0)
+        if high > math.log(_LARGEST_EPSILON):
+            mechanism = self._question.mechanism
+            reached = self.error_at(math.log(_LARGEST_EPSILON)).value
+            at_most = self._question.at(_LARGEST_EPSILON).setting(self._omission)
+            clamping = at_most.prepared.clamping
+            because = f" {moved_by(mechanism, clamping)}." if clamping else ""
+            raise Unattainable(
+                f"{mechanism} after {self._omission} does not reach an error of {self._wanted:g} "
+                f"{mechanism.unit}: at epsilon = {_LARGEST_EPSILON:g} it still is {reached:.4g}."
+                f"{because}"
+            )
+        if self.excess(low) <= 0:
+            return low
+        # The error falls as epsilon grows; a simulated one does so with the same runs at each step.
+        return least_not_above(self.excess, low, high, _PRECISION)
+
+    def best_so_far(self) -> Solution:
+        """Return the smallest epsilon that was seen to reach the error."""
+        reaching = [at for at in self._errors if self.excess(at) <= 0]
+        seconds = self._deadline.seconds
+        if not reaching:
+            raise Unattainable(
+                f"No epsilon was seen to reach an error of {self._wanted:g} within {seconds:g} s; "
+                "allow more time."
+            )
+        least = min(reaching)
+        cut_off = f"{_stopped(self._deadline)}: a smaller epsilon may do."
+        at = self._question.at(math.exp(least))
+        return Solution(at, self._omission, self._errors[least], cut_off)
 
 
 _LARGEST_EPSILON = 100.0

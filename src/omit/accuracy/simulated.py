@@ -25,6 +25,7 @@ from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.base import Data
 from omit.errors import InvalidInput
+from omit.exact.bins import Blur
 from omit.exact.error import ExpectedError
 from omit.laws.design import Design
 from omit.laws.intervals import (
@@ -63,10 +64,11 @@ def simulated_error(
     `reason` is why the error is simulated though that was not asked for.
     """
     draws = data.draws(design, runs, rng)
+    blur = prepared.blur(design)
     if integrate:
         known = prepared.integrated_error((kept for kept, _ in draws), design, reason)
         if known is not None:
-            return known
+            return _blurred(known, blur)
     batches, integrated = [], False
     for kept, noise in draws:
         expected = prepared.integrated_errors(kept) if integrate else None
@@ -79,7 +81,13 @@ def simulated_error(
         unseen = prepared.unseen_error(kept, runs)
         if unseen > _NOTICED * (estimate.high - estimate.low):
             estimate = replace(estimate, skewed=True)
-    return replace(estimate, reason=reason)
+    return _blurred(replace(estimate, reason=reason), blur)
+
+
+def _blurred(error: ExpectedError, blur: Blur) -> ExpectedError:
+    """Return an error whose interval also holds what bins may do to it."""
+    low, high = max(error.low - blur.below, 0.0), error.high + blur.above
+    return replace(error, low=low, high=high, first_order=blur.first_order)
 
 
 def error_of_runs(
