@@ -88,7 +88,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "tabulate": (
         tabulate,
         [FRAME, ["b"]],
-        {"derive": (), "domains": {"b": ["x", "y"]}, "missing": "drop", "missing_values": ()},
+        {"derive": (), "domains": {"b": ["x", "y"]}, "without_value": "drop", "missing": (),
+         "missing_as": None},
     ),
     "assess": (
         assess,
@@ -96,7 +97,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
         {
             "delta": 0.0, "threshold": 6, "rate": 0.25, "quasi_identifiers": None, "group": None,
             "identifying": None, "margins": None, "largest_count": None, "paper_runs": None,
-            "two_way": None, "within": None, "seed": 0,
+            "two_way": None, "within": None, "seed": 0, "donor": "another record",
+            "zeros_kept": True,
         },
     ),
     "CellSuppression": (CellSuppression, [6], {"zeros_kept": True}),
@@ -141,6 +143,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_argument_is_taken_or_refused_with_one_sentence(name: str) -> None:
     require_answers_or_sentences(Call(*CALLS[name]), ODD)

@@ -209,6 +209,7 @@ def test_theorem_three_fails_for_a_small_probability_of_keeping() -> None:
     assert mechanism.published_delta(3) == pytest.approx(0.698, abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [2, 3, 4, 5])
 def test_the_lower_bound_is_below_the_exact_delta(records: int) -> None:
     for rate, donor in itertools.product(

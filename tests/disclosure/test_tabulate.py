@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from omit.data.databases import relation_table
 from omit.data.reading import read
-from omit.data.sources import relation_table
 from omit.data.values import record_numbers
 from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.disclosure.tabulation import MISSING, parse_derivation, parse_domains, tabulate
@@ -54,7 +54,7 @@ def test_derived_attributes_compare_and_bin(people: Path) -> None:
         people,
         ["rich", "age5"],
         derive=["rich = income >= 50000", "age5 = bins(age, 0, 100, 5)"],
-        missing_values=["N"],
+        missing=["N"],
     )
     assert table.left_out == 1
     assert "1 record without a value" in table.notes[0]
@@ -63,10 +63,39 @@ def test_derived_attributes_compare_and_bin(people: Path) -> None:
 
 def test_missing_values_can_be_a_category(people: Path) -> None:
     table = tabulate(
-        people, ["rich"], derive=["rich=income>=50000"], missing="category", missing_values=["N"]
+        people, ["rich"], derive=["rich=income>=50000"], without_value="category", missing=["N"]
     )
     assert table.attributes[0].categories == ("no", "yes", MISSING)
     assert table.counts.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize("without_value", ["drop", "category"])
+def test_missing_values_can_count_as_one_of_the_categories(
+    people: Path, without_value: Any
+) -> None:
+    options: dict[str, Any] = {"derive": ["rich=income>=50000"], "missing": ["N"]}
+    own = tabulate(people, ["rich"], without_value="category", **options)
+    for position, category in enumerate(("no", "yes")):
+        table = tabulate(
+            people, ["rich"], without_value=without_value, missing_as={"rich": category}, **options
+        )
+        expected = own.counts[:2].copy()
+        expected[position] += own.counts[2]
+        assert table.counts.tolist() == expected.tolist()
+        assert table.left_out == 0
+        assert table.notes == (f"Records without a value of rich count as {category!r}.",)
+
+
+def test_an_attribute_whose_missing_values_have_no_category_keeps_its_rule() -> None:
+    frame = pd.DataFrame({"a": ["x", None, "y"], "b": ["u", "u", None]})
+    domains = {"a": ["x", "y"], "b": ["u"]}
+    dropped = tabulate(frame, ["a", "b"], domains=domains, missing_as={"a": "y"})
+    assert (dropped.counts.tolist(), dropped.left_out) == ([[1], [1]], 1)
+    kept = tabulate(
+        frame, ["a", "b"], domains=domains, missing_as={"a": "y"}, without_value="category"
+    )
+    assert kept.counts.tolist() == [[1, 0], [1, 1]]
+    assert [len(note) > 0 for note in kept.notes] == [True, True]
 
 
 def test_numbers_match_categories_whatever_their_type() -> None:
@@ -109,7 +138,9 @@ def test_the_bundled_data_have_registered_domains() -> None:
         (["a"], {"derive": ["a = bins(age, 9e15, 9000000000000002, 9)"]}, "too narrow"),
         (["a"], {"derive": ["a = age >= 5", "a = age >= 9"]}, "one derivation of 'a', got two"),
         (["sex"], {"derive": ["sex = age >= 5"]}, "There is a column 'sex'"),
-        (["sex"], {"missing": "ignore"}, "one of: drop, category"),
+        (["sex"], {"without_value": "ignore"}, "one of: drop, category"),
+        (["sex"], {"missing_as": {"age": "F"}}, "'age' are counted .* not an attribute"),
+        (["sex"], {"missing_as": {"sex": "X"}}, "has no category 'X'"),
         ([], {}, "at least one attribute"),
         (["sex", "sex"], {}, "distinct attributes"),
     ],
@@ -269,9 +300,12 @@ def test_columns_that_differ_only_in_case_or_not_at_all(tmp_path: Path) -> None:
         (["sex"], {"domains": {"sex": [b"F"]}}),
         (["sex"], {"domains": {"sex": [None]}}),
         (["sex"], {"domains": {3: ["F"]}}),
-        (["sex"], {"domains": DOMAINS, "missing": ["drop"]}),
-        (["sex"], {"domains": DOMAINS, "missing_values": "N"}),
-        (["sex"], {"domains": DOMAINS, "missing_values": [3]}),
+        (["sex"], {"domains": DOMAINS, "without_value": ["drop"]}),
+        (["sex"], {"domains": DOMAINS, "missing": "N"}),
+        (["sex"], {"domains": DOMAINS, "missing_as": "sex=F"}),
+        (["sex"], {"domains": DOMAINS, "missing_as": {"sex": None}}),
+        (["sex"], {"domains": DOMAINS, "missing_as": {3: "F"}}),
+        (["sex"], {"domains": DOMAINS, "missing": [None]}),
         (["sex"], {"domains": DOMAINS, "table": 3}),
     ],
 )
@@ -283,6 +317,7 @@ def test_arguments_of_the_wrong_kind_are_refused_with_a_sentence(
     assert str(caught.value).endswith(".")
 
 
+@pytest.mark.slow
 def test_sql_and_python_agree_on_what_is_a_number() -> None:
     draw = np.random.default_rng(8)
     pieces = [*"0123459+-..eE_ \t\u00a0x", "inf", "nan", "1e30"]
@@ -316,7 +351,7 @@ def test_a_number_may_stand_for_a_missing_value(tmp_path: Path) -> None:
             ["old", "sex"],
             derive=["old = age >= 30"],
             domains={"sex": ["1", "2"]},
-            missing_values=["99"],
+            missing=["99"],
         )
         assert (table.counts.tolist(), table.left_out) == ([[0, 1], [1, 0]], 1)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from omit.disclosure.measures import logistic_accuracy, regression_line
+from omit.disclosure.classification import logistic_accuracy, logistic_weights
+from omit.disclosure.measures import regression_line
 from omit.disclosure.table import Attribute, CountTable, two_way
 from omit.disclosure.tabulation import tabulate
 from omit.errors import InvalidInput
@@ -21,6 +23,21 @@ def test_classification_finds_a_dependence_and_survives_an_empty_release() -> No
         logistic_accuracy(table, table.flat, "town")
     with pytest.raises(InvalidInput, match="attribute to predict"):
         logistic_accuracy(CountTable((SEX,), np.array([1, 2])), np.array([1, 2]), "sex")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_weights_are_those_of_scikit_learns_regression(seed: int) -> None:
+    """Counts with empty rows, rows of one answer and a thousandfold range."""
+    rng = np.random.default_rng(seed)
+    indicators = rng.integers(0, 2, (40, 6)).astype(float)
+    features = np.column_stack([indicators, np.ones(40)])
+    counts = np.round(rng.exponential(1, (40, 2)) ** 4, 2) * rng.integers(0, 2, (40, 2))
+    weights = logistic_weights(features, counts)
+    model = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    answers = np.repeat([0, 1], 40)
+    model.fit(np.tile(indicators, (2, 1)), answers, sample_weight=counts.T.reshape(-1))
+    expected = np.append(model.coef_[0], model.intercept_[0])
+    np.testing.assert_allclose(weights, expected, atol=1e-6)
 
 
 def test_two_way_margins_and_lines() -> None:

@@ -10,14 +10,16 @@ import pytest
 from scipy import stats
 
 from omit.disclosure.assessment import assess
+from omit.disclosure.classification import (
+    constant_accuracy,
+    logistic_accuracy,
+    released_accuracy,
+)
 from omit.disclosure.histograms import LaplaceHistogram
 from omit.disclosure.measures import (
     axis_of,
-    constant_accuracy,
     group_maps,
-    logistic_accuracy,
     regression_line,
-    released_accuracy,
 )
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.swapping import Swapping

@@ -12,13 +12,14 @@ import numpy as np
 
 from omit._text import promised, rounded_up
 from omit.disclosure import measures
+from omit.disclosure.classification import constant_accuracy, logistic_accuracy
 from omit.disclosure.protection import LeastDelta
 from omit.disclosure.question import Question, Row
 from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.table import CountTable
 from omit.guarantee import REPLACE, Guarantee
-from omit.report.result import Drawing, Field, Result, Table, page, plain, render
+from omit.report.result import Drawing, Ends, Field, Result, Table, page, plain, render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ def assess(
         advance()
     intervals = None
     if _suppressed_cells(question) <= _MOST_INTERVALS:
-        suppression = CellSuppression(question.threshold)
+        suppression = CellSuppression(question.threshold, question.zeros_kept)
         intervals = suppressed_intervals(table, suppression, question.published)
     advance()
     return Assessment(question, tuple(rows), question.disclosed(table.flat), intervals, prediction)
@@ -79,8 +80,8 @@ class Prediction:
     @classmethod
     def of(cls, table: CountTable, target: str) -> Prediction:
         """Return how well an attribute is predicted without any protection."""
-        unprotected = measures.logistic_accuracy(table, table.flat, target)
-        return cls(target, unprotected, measures.constant_accuracy(table, target))
+        unprotected = logistic_accuracy(table, table.flat, target)
+        return cls(target, unprotected, constant_accuracy(table, target))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +104,15 @@ class Assessment(Result):
     """
 
     command: ClassVar[str] = "disclose"
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "of the protection with the smallest error among those with a guarantee",
+        "delta": "of that protection",
+        "error": "of that protection, summed over all cells",
+        "k_anonymity": "of the data themselves",
+        "unique": "combinations of the identifying attributes that one record has alone",
+        "suppressed": "cells that suppression hides",
+        "recovered": "suppressed cells that the margins give away, or that they may",
+    }
 
     question: Question
     rows: tuple[Row, ...]
@@ -118,9 +128,7 @@ class Assessment(Result):
     @property
     def verdict(self) -> str:
         """Who promises what was asked for, and who is nearest to the truth among those."""
-        best = min(
-            (row for row in self.rows if self.keeps(row)), key=lambda row: row.measures.absolute
-        )
+        best = self._best()
         verdict = (
             f"At epsilon = {promised(self.question.epsilon)} the {best.name} has the smallest "
             f"expected error among those with a guarantee: {best.measures.absolute:,.1f} over "
@@ -131,6 +139,29 @@ class Assessment(Result):
             verdict += f" Delta = {rounded_up(delta, 3)} is {much}: {', '.join(names)}."
         rest = [row.name for row in self.rows if not isinstance(row.guarantee, Guarantee)]
         return f"{verdict} No guarantee: {', '.join(rest)}." if rest else verdict
+
+    def _best(self) -> Row:
+        """Return the protection that is nearest to the truth among those that keep the promise."""
+        kept = (row for row in self.rows if self.keeps(row))
+        return min(kept, key=lambda row: row.measures.absolute)
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the best guarantee and its error, and what the data and the margins give away."""
+        best, (hidden, recovered, undecided, _) = self._best(), self._suppressed()
+        assert isinstance(best.guarantee, Guarantee)
+        known = {
+            "epsilon": best.guarantee.epsilon,
+            "delta": best.guarantee.delta,
+            "error": best.measures.absolute,
+            "k_anonymity": self.original.k_anonymity,
+            "unique": self.original.unique,
+            "suppressed": _suppressed_cells(self.question) if hidden is None else hidden,
+        }
+        given_away = None
+        if recovered is not None:
+            given_away = float(recovered), float(recovered + (undecided or 0))
+        numbers = {name: [(float(number), float(number))] for name, number in known.items()}
+        return {**numbers, "recovered": [given_away]}
 
     def _weak(self) -> dict[float, list[str]]:
         """Return who promises something, but not what was asked for, by delta."""
@@ -374,7 +405,9 @@ class Assessment(Result):
             "delta": question.delta,
             "neighbours": str(REPLACE),
             "threshold": question.threshold,
+            "zeros_kept": question.zeros_kept,
             "quasi_identifiers": question.swapped,
+            "donor": question.donor,
             "identifying": question.identified_by,
             "largest_count": question.universe.largest_count,
             "original": asdict(self.original),
@@ -425,7 +458,8 @@ def _table(name: str, title: str, columns: Mapping[Field, str], answers: Iterabl
 
 
 def _suppressed_cells(question: Question) -> int:
-    return int(CellSuppression(question.threshold).suppress_probability(question.table.flat).sum())
+    suppression = CellSuppression(question.threshold, question.zeros_kept)
+    return int(suppression.suppress_probability(question.table.flat).sum())
 
 
 def _number(heading: str, key: str, decimals: int = 0) -> Field:

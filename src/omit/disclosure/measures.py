@@ -1,28 +1,23 @@
 """What a protected table costs, what it still discloses, and what it is good for.
 
 Errors come from the protections in closed form. The theorems of Das et al. are bounds on the same
-numbers. A released table stands for a data set in which every combination of categories occurs as
-often as the release says, so a classifier is fitted to cells with weights and never to records.
+numbers. What a classifier learns from a release is in a module of its own.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
-from omit._text import import_extra
 from omit.disclosure.protection import CellErrors, Protection, require_protection, require_runs
 from omit.disclosure.table import Attribute, CountTable, cell_values, chosen, require_table, two_way
 from omit.errors import InvalidInput
-from omit.laws.intervals import student_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,55 +220,6 @@ def unique_exact_matches(table: CountTable, released: FloatArray) -> FloatArray:
     return as_array(100 * (shown & unique).sum(axis=1) / table.size)
 
 
-def logistic_accuracy(table: CountTable, released: ArrayLike, target: str) -> float:
-    """Return the share of the original records whose category is predicted right, in %.
-
-    A logistic regression is fitted to the released table, with one indicator for every category of
-    the other attributes, and scored on the original one. A target that has not two categories is
-    refused.
-
-    Examples
-    --------
-    >>> from omit.disclosure.tabulation import tabulate
-    >>> table = tabulate("adult", ["education", "sex", "income"])
-    >>> round(logistic_accuracy(table, table.flat, "income"), 2)
-    78.62
-    """
-    regression = import_extra("sklearn.linear_model", "learn", "Classification")
-    require_table(table)
-    (position,) = chosen(table.attributes, [target], "target")
-    if len(table.attributes[position]) != 2:
-        raise InvalidInput(f"Expected the target {target!r} to have two categories.")
-    if len(table.attributes) < 2:
-        raise InvalidInput("Expected an attribute to predict the target from.")
-    features, labels = _design(table, position)
-    weights = np.maximum(0.0, cell_values(table, released))
-    used = weights > 0
-    truth = as_array(table.flat)
-    shown = np.unique(labels[used])
-    if len(shown) < 2:  # the release knows one category only, or none
-        guess = shown[0] if len(shown) else 0
-        return float(100 * truth[labels == guess].sum() / truth.sum())
-    model = regression.LogisticRegression(max_iter=1000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops early is still a fit
-        model.fit(features[used], labels[used], sample_weight=weights[used])
-    right = model.predict(features) == labels
-    return float(100 * truth[right].sum() / truth.sum())
-
-
-def _design(table: CountTable, target: int) -> tuple[FloatArray, IntArray]:
-    """Return indicators of the other attributes' categories, but the first, and the labels."""
-    codes = np.indices(table.shape).reshape(len(table.shape), -1)
-    columns = [
-        codes[position] == category
-        for position, size in enumerate(table.shape)
-        if position != target
-        for category in range(1, size)
-    ]
-    return as_array(np.stack(columns, axis=1)), codes[target]
-
-
 def regression_line(
     counts: ArrayLike, x: Sequence[float], y: Sequence[float]
 ) -> tuple[float, float]:
@@ -298,65 +244,6 @@ def regression_line(
         return float(mean_y), 0.0
     slope = (weights * (xs - mean_x) * (ys - mean_y)).sum() / spread
     return float(mean_y - slope * mean_x), float(slope)
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """The share of records that are classified right, in %: the mean over releases.
-
-    Parameters
-    ----------
-    value : float
-        The mean.
-    low, high : float
-        Student's 95 % interval of the mean; of a release that is always the same, the mean itself.
-    runs : int
-        How many releases were learnt from.
-    """
-
-    value: float
-    low: float
-    high: float
-    runs: int
-
-    @property
-    def interval(self) -> tuple[float, float] | tuple[None, None]:
-        """The interval, if several releases were learnt from."""
-        return (self.low, self.high) if self.runs > 1 else (None, None)
-
-
-def released_accuracy(
-    protection: Protection,
-    table: CountTable,
-    target: str,
-    rng: np.random.Generator,
-    runs: int,
-    errors: CellErrors | None = None,
-) -> Accuracy:
-    """Return how well a classifier that learns from releases predicts the original records."""
-    runs = require_runs(table, runs)
-    always_the_same = not (errors or require_protection(protection).errors(table)).variance.any()
-    blocks = protection.simulate_in_blocks(table, rng, 1 if always_the_same else runs)
-    # A fit is so small that threads of linear algebra would wait for one another most of the time.
-    with threadpool_limits(limits=1, user_api="blas"):
-        scores = [logistic_accuracy(table, draw, target) for block in blocks for draw in block]
-    if always_the_same:
-        return Accuracy(scores[0], scores[0], scores[0], 1)
-    mean = student_interval(np.array(scores)).within(0.0, 100.0)
-    return Accuracy(mean.value, mean.low, mean.high, len(scores))
-
-
-def constant_accuracy(table: CountTable, target: str) -> float:
-    """Return the share of records in the commonest category, in %: what a constant guess gets.
-
-    Examples
-    --------
-    >>> from omit.disclosure.tabulation import tabulate
-    >>> round(constant_accuracy(tabulate("adult", ["sex", "income"]), "income"), 2)
-    75.92
-    """
-    require_table(table)
-    return float(100 * table.marginal([target]).max() / table.size)
 
 
 @dataclass(frozen=True)

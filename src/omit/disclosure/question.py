@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from omit import _validate
 from omit.disclosure import histograms, measures, suppression, swapping
-from omit.disclosure.measures import Accuracy, Disclosure, GroupMap, Measures
+from omit.disclosure.classification import Accuracy, released_accuracy
+from omit.disclosure.measures import Disclosure, GroupMap, Measures
 from omit.disclosure.protection import (
     CellErrors,
     NoTableGuarantee,
@@ -20,6 +21,7 @@ from omit.disclosure.protection import (
     PublishedBound,
     require_runs,
 )
+from omit.disclosure.swapping_exact import Donor
 from omit.disclosure.table import CountTable, Universe, largest_groups, require_table, two_way
 from omit.errors import InvalidInput
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
@@ -45,10 +47,12 @@ class Question:
     epsilon, delta : float
         The guarantee that is asked for; a protection with a larger delta is not recommended.
         Discrete Gaussian noise is calibrated to delta, and there is none if delta is 0.
-    threshold : int
-        For cell suppression.
-    rate, quasi_identifiers : float, sequence of str
-        For swapping; by default a quarter of the records and the first attribute.
+    threshold, zeros_kept : int, bool
+        For cell suppression: counts below are suppressed, and whether empty cells are shown as
+        empty all the same.
+    rate, quasi_identifiers, donor : float, sequence of str, str
+        For swapping, as of `omit.disclosure.Swapping`; by default a quarter of the records, the
+        first attribute and another record.
     identifying : sequence of str, optional
         The attributes by which a person may be recognised, for k-anonymity and uniqueness; by
         default all.
@@ -76,8 +80,10 @@ class Question:
     epsilon: float
     delta: float = 1e-6
     threshold: int = 6
+    zeros_kept: bool = True
     rate: float = 0.25
     quasi_identifiers: Sequence[str] | None = None
+    donor: Donor = "another record"
     identifying: Sequence[str] | None = None
     group: str | None = None
     margins: Sequence[Sequence[str]] | None = None
@@ -98,7 +104,9 @@ class Question:
         object.__setattr__(self, "epsilon", _validate.epsilon(self.epsilon))
         object.__setattr__(self, "delta", _validate.delta(self.delta))
         object.__setattr__(self, "threshold", _validate.positive_integer("k", self.threshold))
+        object.__setattr__(self, "zeros_kept", _validate.flag("zeros_kept", self.zeros_kept))
         object.__setattr__(self, "seed", _validate.seed(self.seed))
+        _validate.one_of("donor", self.donor, get_args(Donor))
         if self.paper_runs is not None:
             runs = require_runs(self.table, self.paper_runs)
             object.__setattr__(self, "paper_runs", runs)
@@ -171,7 +179,8 @@ class Question:
 
     def protections(self) -> list[Protection]:
         """Return all protections at the same epsilon."""
-        epsilon, threshold = self.epsilon, self.threshold
+        epsilon, below = self.epsilon, (self.threshold, self.zeros_kept)
+        swap = self.swapped, self.rate, self.donor
         noisy: list[Protection] = [
             histograms.LaplaceHistogram(epsilon),
             histograms.GeometricHistogram(epsilon),
@@ -181,10 +190,10 @@ class Question:
             noisy.append(histograms.DiscreteGaussianHistogram.calibrated(target))
         return [
             *noisy,
-            suppression.CellSuppression(threshold),
-            suppression.RandomisedCellSuppression(threshold, epsilon=epsilon),
-            swapping.Swapping(self.swapped, self.rate),
-            swapping.RandomisedSwapping(self.swapped, self.rate, epsilon=epsilon),
+            suppression.CellSuppression(*below),
+            suppression.RandomisedCellSuppression(*below, epsilon=epsilon),
+            swapping.Swapping(*swap),
+            swapping.RandomisedSwapping(*swap, epsilon=epsilon),
         ]
 
     def disclosed(self, counts: Any) -> Disclosure:
@@ -203,9 +212,7 @@ class Question:
         if self.paper_runs is not None:
             estimated = measures.simulated_measures(protection, table, rng, self.paper_runs)
         if self.predict is not None:
-            accuracy = measures.released_accuracy(
-                protection, table, self.predict, rng, _FITS, errors
-            )
+            accuracy = released_accuracy(protection, table, self.predict, rng, _FITS, errors)
         maps: list[GroupMap] = []
         if self.pair is not None:
             maps = measures.group_maps(protection, table, *self.pair, self.groups, errors=errors)

@@ -78,7 +78,8 @@ class CellSuppression(Protection):
         object.__setattr__(self, "zeros_kept", _validate.flag("zeros_kept", self.zeros_kept))
 
     def __str__(self) -> str:
-        return f"cell suppression below {self.threshold}"
+        of_all = "" if self.zeros_kept else ", empty cells too"
+        return f"cell suppression below {self.threshold}{of_all}"
 
     @property
     def imputed(self) -> int:

@@ -105,7 +105,9 @@ class Swapping(SwapRule, Protection):
     relations: ClassVar[tuple[Relation, ...]] = (REPLACE, CHANGE_QUASI_IDENTIFIERS)
 
     def __str__(self) -> str:
-        return f"swapping {', '.join(self.quasi_identifiers)} at rate {self.rate:g}"
+        swapped = ", ".join(self.quasi_identifiers)
+        donors = "" if self.donor == "another record" else " for other values"
+        return f"swapping {swapped}{donors} at rate {self.rate:g}"
 
     def law(self, table: CountTable) -> SwapLaw:
         """Return what happens to the records of every occupied cell."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
 from omit._text import nearest, show_records
+from omit.data.base import refuse_unequal, source_of_both
 from omit.data.values import raw_array, texts, whole_counts
 from omit.errors import InvalidInput
 
@@ -229,6 +230,38 @@ class CountTable:
             f"{empty:,} of them empty)"
         )
 
+    def __add__(self, other: CountTable) -> CountTable:
+        """Return the table of the records of both, such as of two files or two institutions.
+
+        `InvalidInput` is raised unless attributes and categories are the same.
+
+        Examples
+        --------
+        >>> table = CountTable((Attribute("sex", ("F", "M")),), np.array([3, 8]))
+        >>> (table + table).counts, sum([table, table]).size
+        (array([ 6, 16]), 22)
+        """
+        if not isinstance(other, CountTable):
+            return NotImplemented
+        refuse_unequal("tables", {"attributes": (self.names, other.names)})
+        attributes = []
+        for mine, its in zip(self.attributes, other.attributes, strict=True):
+            refuse_unequal(
+                "tables", {f"categories of {mine.name!r}": (mine.categories, its.categories)}
+            )
+            attributes.append(mine if its.origin != "from-data" else its)
+        return CountTable(
+            tuple(attributes),
+            self.counts + other.counts,
+            source_of_both(self.source, other.source),
+            self.left_out + other.left_out,
+            tuple(dict.fromkeys((*self.remarks, *other.remarks))),
+        )
+
+    def __radd__(self, other: object) -> Any:
+        # So that sum() works, which starts from 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of categories of every attribute."""
@@ -269,7 +302,7 @@ class CountTable:
             notes.append(
                 f"{show_records(self.left_out)} without a value for some attribute had to be left "
                 "out; guarantees are for tables of the records that are left, whose number is "
-                "taken as public (missing='category' keeps all records)."
+                "taken as public (without_value='category' keeps all records)."
             )
         if observed:
             notes.append(

@@ -1,4 +1,4 @@
-"""From records, wherever they are, to a table of counts. DuckDB groups them."""
+"""From records, wherever they are, to a table of counts; they are grouped where they are."""
 
 from __future__ import annotations
 
@@ -7,28 +7,35 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from omit import _validate
-from omit._numeric import IntArray
+from omit._numeric import FloatArray, IntArray
 from omit._text import nearest, show_records
 from omit.data.base import declared_categories
 from omit.data.datasets import Dataset
 from omit.data.sources import open_table, registered
-from omit.data.tables import Table, no_number_sql, position_of
-from omit.data.values import NUMBER, AnyArray
+from omit.data.tables import Bins, Key, Table, Values, position_of
+from omit.data.values import (
+    NO_NUMBER,
+    NUMBER,
+    AnyArray,
+    MissingCodes,
+    numbers_among,
+    trimmed_texts,
+)
 from omit.disclosure.table import Attribute, CountTable, group_name, require_holdable
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from omit.data.reading import Source
 
 FROM_DATA = "from-data"
 MISSING = "(missing)"
 YES_NO = ("no", "yes")
+_OUTSIDE = "outside the bins"
 MOST_BINS = 1000
 _Value = TypeVar("_Value")
 _LARGEST_COMPARED = 2.0**53  # below, rounding to a float never moves a number past another
@@ -59,27 +66,26 @@ class Derivation:
         labels[-1] = f"{labels[-1][:-1]}]"
         return Attribute(self.name, tuple(labels), "derived")
 
-    def sql(self, number: str) -> str:
-        """Return the category as SQL; `number` is SQL that gives a number.
+    def key(self, position: int) -> Bins:
+        """Return what to group the column at a position by; `categories` are those of its bins.
 
-        A number outside the bins gives text that is no category, so that it is refused by name.
+        A comparison has bins, too: what is above a threshold reaches the next larger number.
         """
-        if self.comparison is not None:
-            operator = {"==": "=", "!=": "<>"}.get(self.comparison, self.comparison)
-            return (
-                f"CASE WHEN {number} {operator} {self.threshold!r} THEN '{YES_NO[1]}' "
-                f"ELSE '{YES_NO[0]}' END"
-            )
-        bins = zip(itertools.pairwise(self.edges), self.attribute.categories, strict=True)
-        cases = [
-            f"WHEN {number} >= {low!r} AND {number} {'<=' if high == self.edges[-1] else '<'} "
-            f"{high!r} THEN '{label}'"
-            for (low, high), label in bins
-        ]
-        return (
-            f"CASE {' '.join(cases)} "
-            f"ELSE system.main.concat('outside the bins: ', CAST({number} AS VARCHAR)) END"
-        )
+        if self.comparison is None:
+            return Bins(position, (*self.edges[:-1], math.nextafter(self.edges[-1], math.inf)))
+        above = math.nextafter(self.threshold, math.inf)
+        edges = {">=": (self.threshold,), "<": (self.threshold,), ">": (above,), "<=": (above,)}
+        return Bins(position, edges.get(self.comparison, (self.threshold, above)))
+
+    @property
+    def categories(self) -> tuple[str | None, ...]:
+        """The category of each bin of the key, None for what is outside."""
+        no, yes = YES_NO
+        if self.comparison is None:
+            return (None, *self.attribute.categories, None)
+        if self.comparison in ("==", "!="):
+            return (no, yes, no) if self.comparison == "==" else (yes, no, yes)
+        return (no, yes) if self.comparison in (">=", ">") else (yes, no)
 
 
 def parse_derivation(text: str) -> Derivation:
@@ -207,6 +213,30 @@ def _by_name(what: str, named: Iterable[tuple[str, _Value]]) -> dict[str, _Value
     return by_name
 
 
+def parse_missing_as(lines: Sequence[str]) -> dict[str, str]:
+    """Return the categories in which missing values are counted, from ``rich=no`` and the like.
+
+    Two categories of one attribute are refused.
+
+    Examples
+    --------
+    >>> parse_missing_as(["rich=no"])
+    {'rich': 'no'}
+    """
+
+    def parsed(text: str) -> tuple[str, str]:
+        name, equals, category = _validate.instance("a category", text, str).partition("=")
+        if not equals or not name.strip() or not category.strip():
+            raise InvalidInput(
+                f"Expected a category for missing values such as rich=no, got "
+                f"{_validate.shown(text)}."
+            )
+        return name.strip(), category.strip()
+
+    several = _validate.several("categories of missing values", lines)
+    return _by_name("category for missing values of", map(parsed, several))
+
+
 def parse_groups(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return groups from texts such as ``race=White,sex=Male``; one given twice is refused.
 
@@ -232,21 +262,22 @@ def parse_groups(texts: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def tabulate(
-    source: str | Path | DuckDBPyConnection | DuckDBPyRelation | Any,
+    source: Source,
     attributes: Sequence[str],
     *,
     derive: Sequence[str] = (),
     domains: Mapping[str, Iterable[str | float] | str] | None = None,
-    missing: Literal["drop", "category"] = "drop",
-    missing_values: Sequence[str] = (),
+    without_value: Literal["drop", "category"] = "drop",
+    missing: Iterable[str | float] = (),
+    missing_as: Mapping[str, str] | None = None,
     table: str | None = None,
 ) -> CountTable:
     """Return the table of counts over some attributes of a source that `omit.read` takes.
 
     Parameters
     ----------
-    source : str, Path, DataFrame, DuckDBPyConnection or DuckDBPyRelation
-        The records.
+    source : object
+        The records, as for `omit.read`.
     attributes : sequence of str
         Columns, and names that `derive` defines.
     derive : sequence of str
@@ -255,10 +286,13 @@ def tabulate(
     domains : mapping, optional
         For a column, all categories it can have, or ``"from-data"``, which is not private.
         Registered columns have theirs.
-    missing : {"drop", "category"}
+    without_value : {"drop", "category"}
         Leave out records without a value for some attribute, or make that a category of its own.
-    missing_values : sequence of str
-        Texts that stand for a missing value, in addition to empty, NULL and those registered.
+    missing : sequence of str or float
+        Texts and numbers that stand for no value, in addition to empty, NULL and those registered.
+    missing_as : mapping, optional
+        For an attribute, the one of its categories in which records without a value are counted,
+        whatever `without_value` says.
     table : str, optional
         The table of a DuckDB database.
 
@@ -269,9 +303,17 @@ def tabulate(
     >>> tabulate("adult", ["sex", "income"])
     CountTable(sex x income: 32,561 records in 4 cells, 0 of them empty)
     """
-    _validate.one_of("missing", missing, ("drop", "category"))
+    _validate.one_of("without_value", without_value, ("drop", "category"))
     attributes = _validate.texts("attributes", attributes)
-    missing_values = _strings("missing_values", missing_values)
+    missing_as = {} if missing_as is None else missing_as
+    _validate.mapping("missing_as", missing_as, "from attributes to categories")
+    for name in missing_as:
+        if name not in attributes:
+            raise InvalidInput(
+                f"Missing values of {_validate.shown(name)} are counted as a category, and it is "
+                f"not an attribute of the table; {nearest(str(name), attributes)}."
+            )
+    codes = MissingCodes.of(missing)
     domains = {} if domains is None else domains
     _validate.mapping("domains", domains, "from columns to categories")
     derivations = _by_name(
@@ -281,10 +323,10 @@ def tabulate(
     if not attributes:
         raise InvalidInput("Expected at least one attribute.")
     known = registered(source, table)
-    absent = (*missing_values, *(known.missing if known else ()))
-    needed = {derivations[name].column if name in derivations else name for name in attributes}
-    with open_table(source, table, needed) as opened:
-        return _tabulate(opened, attributes, derivations, domains, missing, absent, known)
+    codes |= MissingCodes.of(known.missing if known else ())
+    with open_table(source, table) as opened:
+        asked = _Asked(attributes, derivations, domains, without_value, missing_as, codes)
+        return _tabulate(opened, asked, known)
 
 
 def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -293,16 +335,50 @@ def _strings(name: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(_validate.instance(f"every text of {name}", value, str) for value in several)
 
 
-def _tabulate(
-    opened: Table,
-    names: Sequence[str],
-    derivations: Mapping[str, Derivation],
-    domains: Mapping[str, Iterable[str | float] | str],
-    missing: str,
-    absent: Sequence[str],
-    known: Dataset | None,
-) -> CountTable:
-    for name in domains:
+@dataclass(frozen=True)
+class _Asked:
+    """Which table of a source; all of it is checked."""
+
+    names: tuple[str, ...]
+    derivations: Mapping[str, Derivation]
+    domains: Mapping[str, Iterable[str | float] | str]
+    without_value: str
+    missing_as: Mapping[str, str]
+    codes: MissingCodes
+
+    def completed(self, attribute: Attribute, values: AnyArray) -> tuple[Attribute, int]:
+        """Return the attribute and where a record without a value is counted, -1 for nowhere."""
+        if attribute.name in self.missing_as:
+            return attribute, attribute.position(self.missing_as[attribute.name])
+        if self.without_value == "drop" or all(value is not None for value in values):
+            return attribute, -1
+        categories = (*attribute.categories, MISSING)
+        return Attribute(attribute.name, categories, attribute.origin), len(attribute)
+
+    def remarks(self, attributes: Sequence[Attribute]) -> tuple[str, ...]:
+        """Return what became of records without a value, to be said with every result."""
+        counted = tuple(
+            f"Records without a value of {name} count as {category!r}."
+            for name, category in self.missing_as.items()
+        )
+        own = [
+            attribute.name
+            for attribute in attributes
+            if self.without_value == "category" and MISSING in attribute.categories
+        ]
+        if not own:
+            return counted
+        return (
+            *counted,
+            "Records without a value are in a category of their own, for "
+            f"{', '.join(own)}; that these are the attributes with missing values was seen in the "
+            "data.",
+        )
+
+
+def _tabulate(opened: Table, asked: _Asked, known: Dataset | None) -> CountTable:
+    names, derivations = asked.names, asked.derivations
+    for name in asked.domains:
         position_of(opened.names, name, opened.label)
     for name in derivations:
         if name in opened.names:
@@ -313,34 +389,25 @@ def _tabulate(
     declared = [
         derivations[name].attribute
         if name in derivations
-        else _declared(name, opened, domains, known)
+        else _declared(name, opened, asked.domains, known)
         for name in names
     ]
     if None not in declared:
         require_holdable([attribute for attribute in declared if attribute is not None])
-    combinations, counts = _counted(opened, names, derivations, absent)
+    combinations, counts = _counted(opened, names, derivations, asked.codes)
     kept = np.ones(len(counts), dtype=bool)
-    resolved, codes = [], []
+    resolved, cells = [], []
     for name, attribute, values in zip(names, declared, combinations, strict=True):
-        attribute = attribute or _observed(name, values)
-        if missing == "category" and any(value is None for value in values):
-            attribute = Attribute(name, (*attribute.categories, MISSING), attribute.origin)
+        attribute, missing = asked.completed(attribute or _observed(name, values), values)
         resolved.append(attribute)
-        codes.append(_codes(attribute, values, counts, missing == "category"))
-        kept &= codes[-1] >= 0
+        cells.append(_codes(attribute, values, counts, missing))
+        kept &= cells[-1] >= 0
     require_holdable(resolved)
     filled = np.zeros([len(attribute) for attribute in resolved], dtype=np.int64)
-    np.add.at(filled, tuple(code[kept] for code in codes), counts[kept])
+    np.add.at(filled, tuple(cell[kept] for cell in cells), counts[kept])
     label = known.name if known else opened.label
-    remarks: tuple[str, ...] = ()
-    with_missing = [attribute.name for attribute in resolved if MISSING in attribute.categories]
-    if missing == "category" and with_missing:
-        remarks = (
-            "Records without a value are in a category of their own, for "
-            f"{', '.join(with_missing)}; that these are the attributes with missing values was "
-            "seen in the data.",
-        )
-    return CountTable(tuple(resolved), filled, label, int(counts[~kept].sum()), remarks)
+    left_out = int(counts[~kept].sum())
+    return CountTable(tuple(resolved), filled, label, left_out, asked.remarks(resolved))
 
 
 def _declared(
@@ -378,29 +445,45 @@ def _counted(
     opened: Table,
     names: Sequence[str],
     derivations: Mapping[str, Derivation],
-    absent: Sequence[str],
+    codes: MissingCodes,
 ) -> tuple[list[AnyArray], IntArray]:
     """Return the combinations of categories that occur as texts, and their numbers of records."""
-    values, keys, texts = {}, {}, []
-    for number_of_column, name in enumerate(names):
+    keys: list[Key] = []
+    for name in names:
         derivation = derivations.get(name)
         column = derivation.column if derivation else name
         position = position_of(opened.names, column, opened.label)
-        value, number, category = (f"{kind}{number_of_column}" for kind in "vnc")
-        values[value], keys[value] = opened.column_sql(position), value
-        text = opened.text_sql(position, value, absent)
-        if derivation is not None:
-            # Texts are looked at after grouping, and only where they are no numbers.
-            values[number] = opened.number_sql(position, absent)
-            keys[value] = f"CASE WHEN {number} IS NULL THEN {value} END"
-            keys[category] = f"CASE WHEN {number} IS NOT NULL THEN ({derivation.sql(number)}) END"
-            text = (
-                f"CASE WHEN {category} IS NOT NULL THEN {category} "
-                f"WHEN ({text}) IS NULL OR {no_number_sql(f'({text})')} THEN NULL "
-                f"ELSE system.main.concat('no number: ', {text}) END"
-            )
-        texts.append(text)
-    return opened.cross_tally(values, keys, texts)
+        keys.append(derivation.key(position) if derivation else Values(position, as_text=True))
+    groups = opened.grouped(keys, codes=codes)
+    combinations = []
+    for name, key, values, unread in zip(names, keys, groups.keys, groups.unread, strict=True):
+        if unread is None:
+            combinations.append(trimmed_texts(values, codes))
+            continue
+        derived = _derived(derivations[name], values, trimmed_texts(unread, codes))
+        outside = np.equal(derived, _OUTSIDE)
+        if outside.any():
+            numbers, _ = numbers_among(opened.tally(key.position)[0], codes)
+            derived[outside] = f"{_OUTSIDE}: {_first_outside(derivations[name], numbers):g}"
+        combinations.append(derived)
+    return combinations, groups.counts
+
+
+def _derived(derivation: Derivation, bins: AnyArray, unread: AnyArray) -> AnyArray:
+    """Return the categories of bins, None for no value, and what does not fit as a sentence."""
+    categories = [_OUTSIDE if category is None else category for category in derivation.categories]
+    derived = np.array([None, *categories], dtype=object)[
+        np.where(np.isnan(bins), 0, bins + 1).astype(np.int64)
+    ]
+    for number, text in enumerate(unread):
+        if text is not None and text.lower() not in NO_NUMBER:
+            derived[number] = f"no number: {text}"
+    return derived
+
+
+def _first_outside(derivation: Derivation, numbers: FloatArray) -> float:
+    lower, upper = derivation.edges[0], derivation.edges[-1]
+    return float(numbers[(numbers < lower) | (numbers > upper)].min())
 
 
 def _observed(name: str, values: AnyArray) -> Attribute:
@@ -426,12 +509,10 @@ def _plain(value: str) -> str:
     return str(int(whole[1])) if whole else value
 
 
-def _codes(
-    attribute: Attribute, values: AnyArray, counts: IntArray, missing_is_category: bool
-) -> IntArray:
-    """Return the positions of values in the domain, -1 for a missing value."""
+def _codes(attribute: Attribute, values: AnyArray, counts: IntArray, missing: int) -> IntArray:
+    """Return the positions of values in the domain, `missing` for a missing value."""
     positions = {category: position for position, category in enumerate(attribute.categories)}
-    known = {None: positions.get(MISSING, -1) if missing_is_category else -1}
+    known: dict[str | None, int] = {None: missing}
     unknown: dict[str, int] = {}
     for value in set(values.tolist()) - {None}:
         position = positions.get(value, positions.get(_plain(value)))
