@@ -64,7 +64,7 @@ class Audit(Result):
     """The outcomes of all checks, or of those that were finished."""
 
     command: ClassVar[str] = "verify mixture"
-    caution: ClassVar[str | None] = None
+    warning: ClassVar[str | None] = None
 
     outcomes: tuple[Outcome, ...]
 
