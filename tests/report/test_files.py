@@ -35,7 +35,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def test_many_writers_of_one_file_all_succeed_and_one_of_them_wins(tmp_path: Path) -> None:
-    output = tmp_path / "new" / "page.html"
+    output = tmp_path / "page.html"
     texts = [f"{number} " * 10_000 for number in range(40)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda text: write_whole(output, lambda file: file.write_text(text)), texts))
@@ -126,7 +126,7 @@ def test_the_same_figure_is_the_same_file_in_every_run(tmp_path: Path, ending: s
         "import sys\n"
         "from pathlib import Path\n"
         "from omit.report.files import save_figure\n"
-        "from omit.papers.omitting_records.figures import privacy_figure\n"
+        "from omit.papers.omitting_records.privacy_figures import privacy_figure\n"
         "save_figure(privacy_figure((0.5,), 40), Path(sys.argv[1]))\n"
     )
     files = [tmp_path / f"{run}.{ending}" for run in range(2)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omit.errors import InvalidInput
-from omit.report.result import CURATOR, Drawing, Field, Result, Table, envelope
+from omit.report.result import CURATOR, PUBLIC, Drawing, Field, Result, Table, envelope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +45,7 @@ class Losses(Result):
 
 
 class Bare(Losses):
-    caution = None
+    warning = None
 
     def figures(self) -> Mapping[str, Drawing]:
         return {}
@@ -86,6 +88,41 @@ def test_numbers_from_confidential_data_carry_their_warning_in_every_form(tmp_pa
     for form in (Losses().summary(), Losses()._repr_html_(), page):
         assert CURATOR.replace("'", "&#39;") in form or CURATOR in form
     assert CURATOR not in Bare().summary()
+
+
+def test_public_data_need_no_red_box(tmp_path: Path) -> None:
+    shown = Losses().declared_public()
+    page = shown.write_report(tmp_path / "report.html").read_text(encoding="utf-8")
+    for form in (shown.summary(), shown._repr_html_(), page):
+        assert PUBLIC.replace("'", "&#39;") in form or PUBLIC in form
+        assert CURATOR not in form.replace("&#39;", "'")
+        assert '<p class="warning"' not in form
+    assert Bare().declared_public().caution is None
+
+
+@pytest.mark.parametrize(
+    ("result", "mode"),
+    [(Losses(), 0o600), (Losses().declared_public(), 0o644), (Bare(), 0o644)],
+    ids=["confidential", "public", "of no data"],
+)
+def test_only_the_owner_reads_a_report_of_confidential_data(
+    tmp_path: Path, result: Result, mode: int
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text("older")
+    file.chmod(0o666)
+    before = os.umask(0o022)
+    try:
+        result.write_report(file)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+def test_a_report_in_a_folder_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"there is no folder .*typo; make it first"):
+        Losses().write_report(tmp_path / "typo" / "report.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_report_is_one_file_with_its_figures(tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ for technique in (WithoutReplacement(3), PoissonTechnique(0.5), WithReplacement(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_argument_is_taken_or_refused_with_one_sentence(name: str) -> None:
     require_answers_or_sentences(CALLS[name])

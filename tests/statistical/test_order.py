@@ -60,6 +60,7 @@ def _two_values_by_mpmath(chance: float, n: int, rank: int, epsilon: float) -> m
     return max(with_it - grow * without, (1 - without) - grow * (1 - with_it), mpmath.mpf(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chance", "n", "rank", "epsilon"),
     [

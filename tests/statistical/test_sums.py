@@ -226,6 +226,7 @@ def _rational_curve(law: dict[int, Fraction], n: int, epsilon: float) -> mpmath.
     return mpmath.mpf(worst_delta.numerator) / worst_delta.denominator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weights", "n"),
     [
@@ -297,6 +298,7 @@ def _tail_of_coins(first: int, trials: int, p: mpmath.mpf) -> mpmath.mpf:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [20.0, 30.0])
 @pytest.mark.parametrize("p", [0.3, 1 / 3])
 def test_rounding_as_often_as_there_are_entries_is_part_of_the_error(

@@ -28,7 +28,11 @@ _DASHES: tuple[Any, ...] = (
     (0, (6, 1, 2, 1)),
     (0, (3, 1, 1, 1)),
 )
-_SHADES = ("0.0", "0.3", "0.45", "0.15", "0.55", "0.35", "0.5", "0.25", "0.4", "0.6")
+# Told apart by colour, and in grey by dashes and by how dark they are.
+_SHADES = (
+    *("#000000", "#0b5394", "#b45f06", "#38761d", "#c2185b"),
+    *("#4a148c", "#7f6000", "#00695c", "#6d4c41", "#5f6368"),
+)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 
 # The epsilons that papers and pages draw, in the order in which they get the plainest lines.
@@ -44,7 +48,7 @@ def series_style(index: int, *, markers: bool = False) -> dict[str, Any]:
     Examples
     --------
     >>> series_style(1)
-    {'color': '0.3', 'linestyle': '--'}
+    {'color': '#0b5394', 'linestyle': '--'}
     """
     index %= len(_DASHES)
     style = {"color": _SHADES[index], "linestyle": _DASHES[index]}

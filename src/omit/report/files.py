@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 _PREFIX = ".unfinished-"
+# The permissions of files and folders with confidential numbers.
+OWNER_ONLY, OWNERS_FOLDER = 0o600, 0o700
 
 
 @contextmanager
@@ -80,12 +82,14 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def write_whole(output: Path, write: Callable[[Path], object]) -> None:
+def write_whole(output: Path, write: Callable[[Path], object], private: bool = False) -> None:
     """Let `write` fill a file, and put it in place as `output` when it is finished.
 
-    A link is followed. What is no file, such as a pipe, is written to and not replaced.
-    `InvalidInput` is raised if the file cannot be written; what was there before stays.
+    A link is followed. What is no file, such as a pipe, is written to and not replaced. A private
+    file can be read by its owner only. `InvalidInput` is raised if the file cannot be written, or
+    if there is no such folder; what was there before stays.
     """
+    require_writable(output)
     try:
         target = output.resolve()
         if target.exists() and not target.is_file():
@@ -95,10 +99,11 @@ def write_whole(output: Path, write: Callable[[Path], object]) -> None:
                 with target.open("wb") as stream:
                     stream.write(file.read_bytes())
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_in(target.parent) as folder:
             file = folder / f"output{output.suffix}"
             write(file)
+            if private:
+                file.chmod(OWNER_ONLY)
             file.replace(target)
     except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself
         reason = getattr(error, "strerror", None) or error
@@ -118,10 +123,10 @@ def save_figure(figure: Figure, file: Path | IO[str], **settings: Any) -> None:
         figure.savefig(file, metadata=metadata, **settings)
 
 
-def write_text(path: Path | str, text: str) -> Path:
+def write_text(path: Path | str, text: str, private: bool = False) -> Path:
     """Write a text whole or not at all, and return where it is."""
     output = Path(path)
-    write_whole(output, lambda file: file.write_text(text, encoding="utf-8"))
+    write_whole(output, lambda file: file.write_text(text, encoding="utf-8"), private)
     return output
 
 
@@ -139,17 +144,52 @@ FORMATS = (".svg", ".png", ".pdf")
 def require_writable(output: Path) -> None:
     """Refuse a path where nothing can be written, before anything is computed.
 
-    That is a folder, or what is below a file, or a name that cannot be.
+    That is a folder, or what is below a file, or in a folder that there is not, or a name that
+    cannot be.
     """
     try:
         if output.is_dir():
             raise InvalidInput(f"Cannot write {output}: it is a folder; name a file in it.")
-        existing = next(parent for parent in output.absolute().parents if parent.exists())
+        target = output.resolve()
+        if target.exists() and not target.is_file():
+            return  # such as a pipe, in whatever folder
+    except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"Cannot write {output}: {reason}.") from error
+    require_folder(target.parent, f"Cannot write {output}", made=False)
+
+
+def require_folder(folder: Path, refusal: str, made: bool = True) -> None:
+    """Refuse a folder that cannot be written to; one that is missing can be made if it will be.
+
+    `refusal` begins the sentence.
+    """
+    try:
+        existing = next(each for each in (folder, *folder.absolute().parents) if each.exists())
         usable = existing.is_dir() and os.access(existing, os.W_OK)
+        missing = existing != folder and not made
     except OSError as error:
-        raise InvalidInput(f"Cannot write {output}: {error.strerror}.") from error
+        raise InvalidInput(f"{refusal}: {error.strerror}.") from error
     if not usable:
-        raise InvalidInput(f"Cannot write {output}: {existing} is not a folder to write to.")
+        raise InvalidInput(f"{refusal}: {existing} is not a folder to write to.")
+    if missing:
+        raise InvalidInput(f"{refusal}: there is no folder {folder}; make it first.")
+
+
+PAGES = (".html", ".htm")
+
+
+def require_page(output: Path) -> None:
+    """Refuse a path whose ending names something else than HTML, or where nothing can be written.
+
+    What has no ending is taken.
+    """
+    if output.suffix and output.suffix.lower() not in PAGES:
+        raise InvalidInput(
+            f"Expected the name of a report to end in {PAGES[0]}, got {str(output)!r}: it is a "
+            "page of HTML, which a browser can print to PDF."
+        )
+    require_writable(output)
 
 
 def require_figure(output: Path) -> None:
@@ -159,7 +199,7 @@ def require_figure(output: Path) -> None:
     require_writable(output)
 
 
-def write_figure(output: Path, figure: Figure) -> None:
+def write_figure(output: Path, figure: Figure, private: bool = False) -> None:
     """Write a figure in the format that the ending names, and say so."""
-    write_whole(output, lambda file: save_figure(figure, file, dpi=160))
+    write_whole(output, lambda file: save_figure(figure, file, dpi=160), private)
     typer.echo(f"Wrote {output}.")

@@ -14,10 +14,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from omit import __version__, _validate
 from omit._text import nearest
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 Drawing: TypeAlias = "Callable[[Axes], None]"
+Ends: TypeAlias = tuple[float, float]
 
 CURATOR = "Computed from confidential data and not private: for the curator's eyes only."
+PUBLIC = "Computed from data that were declared public: nobody's privacy is at stake here."
 
 
 @dataclass(frozen=True)
@@ -157,14 +160,54 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Result(ABC):
     """What a command returns. A subclass describes its numbers; the forms are inherited.
 
-    `caution` is the warning that goes with numbers computed from confidential data.
+    Attributes
+    ----------
+    command
+        The words that ask for it on the command line.
+    warning
+        What must go with the numbers, if anything; by default that the data are confidential.
+    known_quantities
+        What `quantities` has, and what is meant by it.
+    public_data
+        Whether the data were declared public.
     """
 
     command: ClassVar[str]
-    caution: ClassVar[str | None] = CURATOR
+    warning: ClassVar[str | None] = CURATOR
+    known_quantities: ClassVar[Mapping[str, str]] = {}
+
+    public_data: bool = dataclass_field(default=False, repr=False)
+
+    @property
+    def caution(self) -> str | None:
+        """The warning, unless that is about confidential data and these were declared public."""
+        return PUBLIC if self.public_data and self.warning == CURATOR else self.warning
+
+    @property
+    def confidential(self) -> bool:
+        """Whether only the curator may see it; files of it are readable for nobody else."""
+        return self.caution == CURATOR
+
+    @property
+    def caution_class(self) -> str:
+        """How a page shows the caution: in a red box, unless the data are public."""
+        return "" if self.public_data else "warning"
+
+    def declared_public(self) -> Self:
+        """Return the same for data that everybody may see, such as those of a textbook."""
+        return replace(self, public_data=True)
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return what conditions are about: all values by the name of the quantity.
+
+        A value is between two ends, which are the same if it is known; None stands for a value that
+        there is not, such as epsilon where there is no guarantee.
+        """
+        return {}
 
     @property
     @abstractmethod
@@ -245,7 +288,7 @@ class Result(ABC):
 
         `InvalidInput` is raised if the file cannot be written; what was there before stays.
         """
-        return write_text(path, self.page())
+        return write_text(path, self.page(), private=self.confidential)
 
 
 def draw(drawing: Drawing, ax: Axes | None = None) -> Axes:

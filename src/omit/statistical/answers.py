@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from omit._validate import shown
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
-from omit.report.result import Field, Result, Table
+from omit.report.result import Ends, Field, Result, Table
 from omit.statistical.assumptions import importances
 from omit.statistical.curve import NOT_DIFFERENTIAL, StatisticalGuarantee
 from omit.statistical.partition import Partition
@@ -83,12 +83,24 @@ class PartitionAnswers(Result):
     guarantee: StatisticalGuarantee | NoGuarantee | None
 
     command: ClassVar[str] = "partition answer"
-    caution: ClassVar[str | None] = None
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "of all answers together",
+        "delta": "of all answers together",
+    }
+    warning: ClassVar[str | None] = None
 
     @property
     def is_promised(self) -> bool:
         """Whether there is a guarantee."""
         return isinstance(self.guarantee, StatisticalGuarantee)
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the promise, if there is one."""
+        promise = self.guarantee
+        if not isinstance(promise, StatisticalGuarantee):
+            return {"epsilon": [None], "delta": [None]}
+        epsilon, delta = promise.epsilon, promise.delta
+        return {"epsilon": [(epsilon, epsilon)], "delta": [(delta, delta)]}
 
     @property
     def preface(self) -> str | None:

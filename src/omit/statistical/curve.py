@@ -27,7 +27,7 @@ from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
 from omit.laws.divergence import RELATIVE_ERROR
 from omit.laws.intervals import CONFIDENCE
-from omit.report.result import Drawing, Field, Result, Table
+from omit.report.result import Drawing, Ends, Field, Result, Table
 from omit.statistical.figures import draw_curves
 
 if TYPE_CHECKING:
@@ -146,7 +146,10 @@ class PrivacyCurve(Result):
     subject: str = ""
 
     command: ClassVar[str] = "curve"
-    caution: ClassVar[str | None] = NOT_DIFFERENTIAL
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "delta": "at every epsilon asked for, the upper end of an estimate",
+    }
+    warning: ClassVar[str | None] = NOT_DIFFERENTIAL
 
     def guarantee(self, epsilon: float) -> StatisticalGuarantee | NoGuarantee:
         """Return the promise at an epsilon: that of the largest epsilon computed below it.
@@ -194,6 +197,12 @@ class PrivacyCurve(Result):
         if len(self.epsilon) == 1:
             return f"At ε = {first}, δ is {self._shown(0)}."
         return f"δ falls from {self._shown(0)} at ε = {first} to {self._shown(-1)} at ε = {last}."
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return delta at every epsilon; a formula as printed bounds nothing."""
+        if self.method == "as printed":
+            return {"delta": [None] * len(self.delta)}
+        return {"delta": list(zip(self.lower.tolist(), self.delta.tolist(), strict=True))}
 
     def _shown(self, index: int) -> str:
         standing = "" if self.standings[index] == "exact" else f"{self.standings[index]} "
@@ -277,7 +286,11 @@ class SampleCurves(Result):
     secret: PrivacyCurve | None
 
     command: ClassVar[str] = "curve sample"
-    caution: ClassVar[str | None] = NOT_DIFFERENTIAL
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "delta": "at every epsilon, if the adversary learns who was drawn",
+        "secret_delta": "at every epsilon, if not",
+    }
+    warning: ClassVar[str | None] = NOT_DIFFERENTIAL
 
     @property
     def curves(self) -> dict[str, PrivacyCurve]:
@@ -288,6 +301,12 @@ class SampleCurves(Result):
     def verdict(self) -> str:
         """What is known if the sample is public, and if it is secret."""
         return " ".join(f"Sample {name}: {curve.verdict}" for name, curve in self.curves.items())
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return delta of both curves at every epsilon."""
+        unknown = [None] * len(self.public.delta)
+        secret = unknown if self.secret is None else self.secret.quantities()["delta"]
+        return {**self.public.quantities(), "secret_delta": secret}
 
     @property
     def notes(self) -> tuple[str, ...]:

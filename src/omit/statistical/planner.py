@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.laws.inversion import last_integer
 from omit.laws.noise import Gaussian
-from omit.report.result import Field, Result, Table
+from omit.report.result import Ends, Field, Result, Table
 from omit.statistical.assumptions import importances, property_probabilities
 from omit.statistical.curve import NOT_DIFFERENTIAL, PrivacyCurve, StatisticalGuarantee
 from omit.statistical.partition import Partition
@@ -90,7 +90,13 @@ class Plan(Result):
     assumption: str
 
     command: ClassVar[str] = "partition plan"
-    caution: ClassVar[str | None] = NOT_DIFFERENTIAL
+    known_quantities: ClassVar[Mapping[str, str]] = {
+        "epsilon": "of all answers together",
+        "delta": "of all answers together",
+        "queries": "their number",
+        "standard_error": "of every answer, as a share",
+    }
+    warning: ClassVar[str | None] = NOT_DIFFERENTIAL
 
     @property
     def standard_errors(self) -> tuple[float, ...]:
@@ -127,6 +133,19 @@ class Plan(Result):
         delta = rounded_up(self.guarantee.delta, 6)
         pair = f"({promised(self.epsilon)}, {delta})"
         return f"{asked} on {self.partition.n:,} entries are {pair}-statistically private together."
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return the promise, how many queries there are, and how far off their answers are."""
+        promise, count = self.guarantee, float(len(self.partition.sizes))
+        pair: tuple[Ends | None, Ends | None] = (None, None)
+        if isinstance(promise, StatisticalGuarantee):
+            pair = (promise.epsilon, promise.epsilon), (promise.delta, promise.delta)
+        return {
+            "epsilon": [pair[0]],
+            "delta": [pair[1]],
+            "queries": [(count, count)],
+            "standard_error": [(error, error) for error in self.standard_errors],
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:

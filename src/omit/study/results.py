@@ -35,7 +35,7 @@ class Results(Result):
     """
 
     command: ClassVar[str] = "study"
-    caution: ClassVar[str | None] = None
+    warning: ClassVar[str | None] = None
 
     def __init__(
         self,
