@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from omit import FixedSizeSampling, Guarantee, InvalidInput
 from omit.omissions.sampling import sampling_base_epsilon
-from omit.papers.accuracy_gains.cells import (
+from omit.papers.accuracy_gains.noise_curves import (
     largest_useful_variance,
     mean_noise_excess,
     mean_noise_ratio_as_published,

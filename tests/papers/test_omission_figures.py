@@ -45,12 +45,12 @@ def suppression(errors: dict[tuple[float, float], float], plain: float) -> Drawi
     return figures.suppression_figure(figure, judged(errors_of_mode(errors, plain)))
 
 
-def test_an_undecided_gain_has_no_colour_and_a_grey_number() -> None:
+def test_errors_that_are_equal_up_to_precision_have_no_colour_and_no_number() -> None:
     drawing = suppression({(0.1, 0.2): 1e-14, (0.1, 0.3): 1e-14 + 1e-22}, plain=1e-14 + 1e-21)
     axes = drawing.axes[0]
     assert not np.ma.asarray(axes.images[0].get_array()).any()
     numbers = [each for each in axes.texts if each.get_text()]
-    assert {(each.get_text(), each.get_color()) for each in numbers} == {("0", "0.55")}
+    assert {(each.get_text(), each.get_color()) for each in numbers} == {("=", "0.55")}
 
 
 def test_a_decided_gain_is_coloured_by_its_sign_and_size() -> None:
@@ -83,7 +83,7 @@ def test_the_conclusion_has_one_line_for_both_bounds() -> None:
     computed = Judged(judged(table))
     numbers, shown = figures.survival(computed), figures.side_by_side(computed)
     assert shown["mixture bound"].tolist() == ["4 worse, 4 better"]
-    assert shown["survives"].tolist() == ["not in 4 cells"]
+    assert shown["survives"].tolist() == ["not in 4 cells of 8 decided"]
     assert numbers is not None
     assert len(numbers) == 2, "the numbers have a line for each bound"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from omit.papers.omitting_records.figures import REGIONS, privacy_figure, regions
+from omit.papers.omitting_records.privacy_figures import REGIONS, privacy_figure, regions
 
 
 def test_the_figure_has_a_column_for_each_epsilon_and_names_its_axes() -> None:

@@ -16,6 +16,7 @@ from omit.errors import InvalidInput
 from omit.papers import Claim, Computed, Exhibit, Finding, Paper, Reproduction, names, reproduce
 from omit.papers import base as papers
 from omit.papers import paper as paper_of
+from omit.papers.claims import Judge, Standing, under_every_reading
 from omit.study import Computation
 
 
@@ -104,6 +105,8 @@ def test_a_result_has_its_claims_in_every_form() -> None:
     found = _reproduced()
     assert found.to_frame()["verdict"].tolist() == ["fails", "holds", "holds"]
     assert found.to_json()["claims"][0] == {
+        "name": "section-9",
+        "kind": "sentence",
         "source": "Section 9",
         "claim": "All is well.",
         "verdict": "fails",
@@ -129,14 +132,14 @@ def test_a_cell_that_fails_costs_its_exhibit_and_not_the_page(tmp_path: Path) ->
 
 def test_only_claims_about_what_is_shown_are_judged() -> None:
     found = reproduce(_paper(), tables=[1], where="process")
-    assert [each.claim.where for each in found.verdicts] == ["Section 9", "Table 1"]
+    assert [each.claim.where for each in found.verdicts] == ["Table 1"]
     with pytest.raises(InvalidInput, match="no figure 2 in a-paper, which has 1"):
         reproduce(_paper(), figures=[2])
 
 
 def test_exhibits_are_chosen_by_name_too() -> None:
     found = reproduce(_paper(), exhibits=["table-01"], where="process")
-    assert [each.claim.where for each in found.verdicts] == ["Section 9", "Table 1"]
+    assert [each.claim.where for each in found.verdicts] == ["Table 1"]
     with pytest.raises(InvalidInput, match=r"no exhibit 'table-1' in a-paper; .*'table-01'"):
         reproduce(_paper(), exhibits=["table-1"])
 
@@ -148,21 +151,64 @@ def test_exhibits_are_chosen_by_name_too() -> None:
         (("holds", "fails"), "holds in part"),
         (("fails", "fails"), "fails"),
         (("not tested", "not tested"), "not tested"),
+        (("not tested", "holds"), "holds in part"),
+        (("not tested", "fails"), "not tested"),
     ],
 )
 def test_an_ambiguous_claim_is_judged_under_every_reading(
-    standings: tuple[papers.Standing, ...], whole: str
+    standings: tuple[Standing, ...], whole: str
 ) -> None:
-    def judge(standing: papers.Standing) -> papers.Judge:
+    def judge(standing: Standing) -> Judge:
         return lambda computed: Finding(standing, "So.")
 
     readings = {f"reading {i}": judge(each) for i, each in enumerate(standings)}
-    judged = papers.under_every_reading(readings)
+    judged = under_every_reading(readings)
     claim = Claim("Section 1", "It may mean two things.", (), judged)
     found = claim.judged(_reproduced().computed)
     assert found is not None
     assert found.standing == whole
-    assert found.evidence == "With reading 0: So. With reading 1: So."
+    assert [finding.standing for finding in found.readings.values()] == list(standings)
+
+
+def test_readings_are_ranked_by_their_distance_to_the_print() -> None:
+    def judge(distance: float | None) -> Judge:
+        return lambda computed: Finding("holds", "So.", distance)
+
+    distances = {"far": 0.5, "near": 0.1, "cannot be compared": None}
+    readings = {name: judge(distance) for name, distance in distances.items()}
+    claim = Claim("Section 1", "It may mean much.", (), under_every_reading(readings))
+    paper = replace(_paper(), claims=(claim,))
+    found = reproduce(paper, where="process")
+    (verdict,) = found.verdicts
+    assert [name for name, _ in verdict.readings] == ["near", "far", "cannot be compared"]
+    assert "near (the nearest to the print)" in verdict.finding.evidence
+    table = found.tables()[1]
+    assert [row["distance"] for row in table.records()] == [0.1, 0.5, None]
+    page = found.page()
+    assert "<b>holds</b> with near (10.0% off the print): So." in page
+
+
+def test_two_claims_of_one_paper_have_names_of_their_own() -> None:
+    twice = Claim("Section 1", "One.", (), _rises), Claim("Section 1", "Two.", (), _rises)
+    with pytest.raises(InvalidInput, match=r"names of their own.*'section-1'"):
+        replace(_paper(), claims=twice)
+
+
+def test_missing_data_cost_their_exhibits_and_claims_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OMIT_DATA", raising=False)
+    line, table = _paper().exhibits
+    paper = replace(_paper(), exhibits=(line, replace(table, data=("census",))))
+    with pytest.raises(InvalidInput, match="sdcMicro"):
+        reproduce(paper, tables=[1], where="process")
+    paper = replace(paper, exhibits=(replace(line, data=("adult",)), *paper.exhibits[1:]))
+    found = reproduce(paper, where="process")
+    assert found.numbers("figure-01")["y"].tolist() == [0.5, 1 / 3]
+    standings = {each.claim.where: each.finding.standing for each in found.verdicts}
+    assert standings == {"Section 9": "fails", "Figure 1": "holds", "Table 1": "not tested"}
+    assert "Table 1: The data set 'census' is not part of the package" in found.notes[-1]
+    assert "sdcMicro" in found.page()
 
 
 def test_papers_are_known_by_name_and_others_by_an_entry_point(

@@ -1,11 +1,14 @@
-from .base import Claim as Claim
 from .base import Computed as Computed
 from .base import Exhibit as Exhibit
-from .base import Finding as Finding
 from .base import OwnData as OwnData
 from .base import Paper as Paper
 from .base import Settings as Settings
 from .base import names as names
 from .base import paper as paper
+from .claims import Claim as Claim
+from .claims import Finding as Finding
+from .claims import under_every_reading as under_every_reading
+from .ledger import Ledger as Ledger
+from .ledger import judge_claims as judge_claims
 from .reproduction import Reproduction as Reproduction
 from .reproduction import reproduce as reproduce

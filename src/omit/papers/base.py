@@ -1,23 +1,24 @@
-"""What a paper is: exhibits with their cells, and claims with their judges.
+"""What a paper is: exhibits with their cells, and claims about them.
 
-A verdict follows from numbers; it is never written down. Another package adds a paper by an entry
-point of the group ``omit.papers`` that names a `Paper`.
+Another package adds a paper by an entry point of the group ``omit.papers`` that names a `Paper`.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omit import _validate
 from omit._text import nearest
 from omit.errors import InvalidInput
+from omit.papers.claims import Claim
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,36 +29,6 @@ if TYPE_CHECKING:
     from omit.study.results import Results
 
 _T = TypeVar("_T")
-
-Standing: TypeAlias = Literal["holds", "holds in part", "fails", "not tested"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The standing of a claim, and the numbers that decide it, in a sentence.
-
-    Examples
-    --------
-    >>> Finding("fails", "Two and two are 4.").standing
-    'fails'
-    """
-
-    standing: Standing
-    evidence: str
-
-    def __post_init__(self) -> None:
-        _validate.one_of("standing", self.standing, get_args(Standing))
-
-
-def agreement(*parts: object) -> Standing:
-    """Return the standing of a claim of one or several parts: all, some or none of them are true.
-
-    Examples
-    --------
-    >>> agreement(True), agreement(True, False), agreement(False, False)
-    ('holds', 'holds in part', 'fails')
-    """
-    return "holds" if all(parts) else "holds in part" if any(parts) else "fails"
 
 
 @dataclass(frozen=True)
@@ -121,12 +92,15 @@ class Settings:
         Epsilons in place of the paper's.
     data : OwnData, optional
         Data in place of the paper's.
+    artefact : object, optional
+        What the authors published, as the paper reads it, to lay over.
     """
 
     runs: int | None = None
     exact: bool = True
     epsilons: tuple[float, ...] | None = None
     data: OwnData | None = None
+    artefact: object = None
 
 
 class Computed:
@@ -160,85 +134,6 @@ class Computed:
         return known
 
 
-Judge: TypeAlias = Callable[[Any], Finding | None]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, and how it is judged.
-
-    Parameters
-    ----------
-    where : str
-        The section, figure or theorem that says it.
-    sentence : str
-        What the paper says, in one sentence of our own.
-    exhibits : tuple of str
-        The names of the exhibits it is about: it is judged if one of them is reproduced. Without
-        any it is about the whole paper.
-    judge : callable
-        Returns the finding from the numbers, or None if they say nothing about the claim.
-    numbers : callable, optional
-        Returns what the judge is given of what was computed, or None if it is not there; by
-        default the judge is given everything.
-    """
-
-    where: str
-    sentence: str
-    exhibits: tuple[str, ...]
-    judge: Judge
-    numbers: Callable[[Computed], Any] | None = None
-
-    def judged(self, computed: Computed) -> Finding | None:
-        """Return the finding, or None if what was computed says nothing about the claim."""
-        numbers = computed if self.numbers is None else self.numbers(computed)
-        return None if numbers is None else self.judge(numbers)
-
-
-def claim(
-    where: str,
-    exhibits: str | tuple[str, ...],
-    sentence: str,
-    *,
-    of: Callable[[Computed], Any] | None = None,
-) -> Callable[[Judge], Claim]:
-    """Return a decorator that makes a claim of its judge; `of` are the claim's `numbers`.
-
-    Examples
-    --------
-    >>> @claim("Section 1", "table-1", "Two and two are 4.")
-    ... def sums(computed):
-    ...     return Finding(agreement(2 + 2 == 4), f"They are {2 + 2}.")
-    >>> sums.judge(None)
-    Finding(standing='holds', evidence='They are 4.')
-    """
-    names = (exhibits,) if isinstance(exhibits, str) else exhibits
-    return lambda judge: Claim(where, sentence, names, judge, of)
-
-
-def claims_in(names: Mapping[str, object]) -> tuple[Claim, ...]:
-    """Return the claims among the names of a module, in the order in which they are defined."""
-    return tuple(value for value in names.values() if isinstance(value, Claim))
-
-
-def under_every_reading(readings: Mapping[str, Judge]) -> Judge:
-    """Return the judge of an ambiguous sentence, from those of what it may mean, by name.
-
-    The sentence holds if it does under every reading.
-    """
-
-    def judge(numbers: Any) -> Finding | None:
-        read = {name: judge(numbers) for name, judge in readings.items()}
-        findings = {name: finding for name, finding in read.items() if finding is not None}
-        if not findings:
-            return None
-        standings = {finding.standing for finding in findings.values()}
-        evidence = " ".join(f"With {name}: {one.evidence}" for name, one in findings.items())
-        return Finding(standings.pop() if len(standings) == 1 else "holds in part", evidence)
-
-    return judge
-
-
 def _no_cells(settings: Settings) -> tuple[Cell, ...]:
     return ()
 
@@ -250,7 +145,7 @@ class Exhibit:
     Parameters
     ----------
     name : str
-        What its files are called. One like ``figure-08`` or ``table-1-swapping`` says that it is
+        What its files are called. One like ``figure-08`` or ``table-1-readings`` says that it is
         that figure or table of the paper; any other, that the paper does not have it.
     title : str
         What it shows.
@@ -267,6 +162,8 @@ class Exhibit:
         The registered data sets that these read.
     shown : callable, optional
         Returns what the page shows of the numbers, if that is not all.
+    quick : bool
+        Whether its cells take seconds altogether, so that a ledger of claims computes them.
     """
 
     name: str
@@ -277,6 +174,7 @@ class Exhibit:
     cells: Callable[[Settings], Iterable[Cell]] = _no_cells
     data: tuple[str, ...] = ()
     shown: Callable[[Computed], pd.DataFrame] | None = None
+    quick: bool = False
 
     @property
     def number(self) -> tuple[str, int] | None:
@@ -314,6 +212,8 @@ class Paper:
         The fewest repetitions that give a picture.
     on : callable, optional
         Returns the paper with its question asked of other data.
+    artefact : callable, optional
+        Returns what a folder of the authors' files holds, for `Settings`.
     """
 
     name: str
@@ -326,6 +226,15 @@ class Paper:
     runs: int | None = None
     fewest_runs: int = 1
     on: Callable[[OwnData], Paper] | None = None
+    artefact: Callable[[Path], object] | None = None
+
+    def __post_init__(self) -> None:
+        for name, count in Counter(claim.name for claim in self.claims).items():
+            if count > 1:
+                raise InvalidInput(
+                    f"Expected {count} claims of {self.name} to have names of their own, and not "
+                    f"all to be called {name!r}."
+                )
 
     @property
     def data(self) -> tuple[str, ...]:

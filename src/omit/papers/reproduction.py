@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,19 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from omit import _validate
 from omit._text import nearest, show_duration
 from omit.errors import InvalidInput
-from omit.papers.base import (
-    Claim,
-    Computed,
-    Exhibit,
-    Finding,
-    OwnData,
-    Paper,
-    Settings,
-    Standing,
-    paper,
+from omit.papers.base import Computed, Exhibit, OwnData, Paper, Settings, paper
+from omit.papers.claims import Claim, Finding, Standing
+from omit.report.files import (
+    OWNER_ONLY,
+    OWNERS_FOLDER,
+    one_at_a_time,
+    save_figure,
+    unfinished_in,
 )
-from omit.report.files import one_at_a_time, save_figure, unfinished_in
-from omit.report.result import CURATOR, Drawing, Field, Result, Table, page, render
+from omit.report.result import CURATOR, PUBLIC, Drawing, Ends, Field, Result, Table, page, render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +36,52 @@ if TYPE_CHECKING:
     from omit.study.run import Report
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """A claim with its standing and the evidence."""
+
+    claim: Claim
+    finding: Finding
+
+    @property
+    def readings(self) -> tuple[tuple[str, Finding], ...]:
+        """What was found under every reading, if there are several."""
+        return tuple(self.finding.readings.items())
+
+    def row(self) -> tuple[str, str, str, str, str, str]:
+        """Return name, kind, source, sentence, standing and evidence, as tables have them."""
+        claim, finding = self.claim, self.finding
+        return claim.name, claim.kind, claim.where, claim.sentence, *_found(finding)
+
+    def reading_rows(self) -> list[tuple[str, str, str, str, float | None]]:
+        """Return for every reading the claim, the reading, standing, evidence and distance."""
+        return [
+            (self.claim.name, name, *_found(finding), finding.distance)
+            for name, finding in self.readings
+        ]
+
+
+CLAIM_FIELDS = (
+    Field("Name", "name"),
+    Field("Kind", "kind"),
+    Field("Source", "source"),
+    Field("Claim", "claim"),
+    Field("Verdict", "verdict"),
+    Field("Evidence", "evidence"),
+)
+READING_FIELDS = (
+    Field("Claim", "claim"),
+    Field("Reading", "reading"),
+    Field("Verdict", "verdict"),
+    Field("Evidence", "evidence"),
+    Field("Off the print", "distance", "{:.1%}".format, numeric=True),
+)
+
+
+def _found(finding: Finding) -> tuple[str, str]:
+    return finding.standing, finding.evidence
+
+
 _COUNTED: Mapping[Standing, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "holds in part": ("holds in part", "hold in part"),
@@ -47,12 +90,16 @@ _COUNTED: Mapping[Standing, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A claim with its standing and the evidence."""
-
-    claim: Claim
-    finding: Finding
+def counted(findings: Iterable[Finding]) -> str:
+    """Return how many claims hold, hold in part, fail or are not tested, in a sentence."""
+    counts = Counter(finding.standing for finding in findings)
+    parts = [
+        f"{counts[standing]} {words[counts[standing] > 1]}"
+        for standing, words in _COUNTED.items()
+        if standing in counts
+    ]
+    total = "1 claim" if counts.total() == 1 else f"{counts.total()} claims"
+    return f"Of {total}, {', '.join(parts)}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +109,28 @@ class Reproduced:
     exhibit: Exhibit
     numbers: pd.DataFrame | None = None
     problem: str | None = None
+
+
+# What conditions on claims are about.
+CLAIM_QUANTITIES: Mapping[str, str] = {
+    "holding": "how many claims hold",
+    "holding_in_part": "how many hold in part",
+    "failing": "how many fail",
+    "not_tested": "how many are not tested",
+}
+_STANDINGS: Mapping[str, Standing] = {
+    "holding": "holds",
+    "holding_in_part": "holds in part",
+    "failing": "fails",
+    "not_tested": "not tested",
+}
+
+
+def claim_quantities(findings: Iterable[Finding]) -> Mapping[str, Sequence[Ends | None]]:
+    """Return how many findings have every standing, as conditions need it."""
+    counts = Counter(finding.standing for finding in findings)
+    numbers = {name: float(counts[standing]) for name, standing in _STANDINGS.items()}
+    return {name: [(count, count)] for name, count in numbers.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +150,19 @@ class Reproduction(Result):
     """
 
     command: ClassVar[str] = "reproduce"
-    caution: ClassVar[str | None] = None
+    known_quantities: ClassVar[Mapping[str, str]] = CLAIM_QUANTITIES
+    warning: ClassVar[str | None] = None
 
     paper: Paper
     computed: Computed = field(repr=False)
     exhibits: tuple[Reproduced, ...]
     verdicts: tuple[Verdict, ...]
     took: str
+
+    @property
+    def confidential(self) -> bool:
+        """Whether it is about data of its own that were not declared public."""
+        return self.computed.settings.data is not None and not self.public_data
 
     @property
     def cells(self) -> int:
@@ -110,20 +185,19 @@ class Reproduction(Result):
         """How many claims hold, hold in part, fail or are not tested."""
         if not self.verdicts:
             return "No claim of the paper is about this."
-        counts = Counter(verdict.finding.standing for verdict in self.verdicts)
-        parts = [
-            f"{counts[standing]} {words[counts[standing] > 1]}"
-            for standing, words in _COUNTED.items()
-            if standing in counts
-        ]
-        total = "1 claim" if len(self.verdicts) == 1 else f"{len(self.verdicts)} claims"
-        return f"Of {total}, {', '.join(parts)}."
+        return counted(verdict.finding for verdict in self.verdicts)
+
+    def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
+        """Return how many claims have every standing."""
+        return claim_quantities(verdict.finding for verdict in self.verdicts)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How it was computed, and what could not be."""
         # A paper's own data are public; other data may not be.
-        notes = [] if self.computed.settings.data is None else [CURATOR]
+        notes = []
+        if self.computed.settings.data is not None:
+            notes.append(CURATOR if self.confidential else PUBLIC)
         if self.paper.notes is not None:
             notes += self.paper.notes(self.computed)
         if self.cells:
@@ -132,16 +206,16 @@ class Reproduction(Result):
                 f"{self.cells:,} cells, {work} of work summed over cores and runs; this run took "
                 f"{self.took}."
             )
+        problems: dict[str, list[str]] = {}
         for item in self.exhibits:
             if item.problem is not None:
-                notes.append(f"{item.exhibit.title.partition(':')[0]}: {item.problem}")
+                title = item.exhibit.title.partition(":")[0]
+                problems.setdefault(item.problem, []).append(title)
+        notes += [f"{', '.join(titles)}: {problem}" for problem, titles in problems.items()]
         return tuple(notes)
 
     def tables(self) -> Sequence[Table]:
-        """Return the claims with their verdicts, and the exhibits."""
-        claims = tuple(
-            Field(name, name.lower()) for name in ("Source", "Claim", "Verdict", "Evidence")
-        )
+        """Return the claims with their verdicts, their readings, and the exhibits."""
         exhibits = (
             Field("Exhibit", "name"),
             Field("Title", "title"),
@@ -158,7 +232,13 @@ class Reproduction(Result):
             for item in self.exhibits
         )
         return (
-            Table("claims", "Claims", claims, tuple(map(_line, self.verdicts))),
+            Table("claims", "Claims", CLAIM_FIELDS, tuple(one.row() for one in self.verdicts)),
+            Table(
+                "readings",
+                "Readings",
+                READING_FIELDS,
+                tuple(row for one in self.verdicts for row in one.reading_rows()),
+            ),
             Table("exhibits", "Figures and tables", exhibits, lines),
         )
 
@@ -233,6 +313,9 @@ class Reproduction(Result):
                 for item in self.exhibits:
                     files += self._write_files(item, unfinished)
                     advance()
+                if self.confidential:
+                    for file in files:
+                        file.chmod(OWNER_ONLY)
                 # An old page goes before the first of its files, the new one comes after its last.
                 with one_at_a_time(folder):
                     index.unlink(missing_ok=True)
@@ -265,19 +348,15 @@ class Reproduction(Result):
                 "problem": item.problem,
                 "picture": item.exhibit.draw is not None,
                 "table": self._shown(item),
-                "claims": [
-                    _line(verdict)
+                "verdicts": [
+                    verdict
                     for verdict in self.verdicts
                     if item.exhibit.name in verdict.claim.exhibits
                 ],
             }
             for item in self.exhibits
         ]
-        claims = list(map(_line, self.verdicts))
-        headings = self.tables()[0].headings()
-        content = render(
-            "exhibits.html", result=self, claims=claims, headings=headings, sections=sections
-        )
+        content = render("exhibits.html", result=self, sections=sections)
         return page(f"omit: {self.paper.title}", [content])
 
     def _shown(self, item: Reproduced) -> tuple[list[str], list[list[str]], list[str]] | None:
@@ -296,11 +375,6 @@ def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _line(verdict: Verdict) -> tuple[str, str, str, str]:
-    claim, finding = verdict.claim, verdict.finding
-    return claim.where, claim.sentence, finding.standing, finding.evidence
-
-
 def reproduce(
     name: str | Paper,
     *,
@@ -311,13 +385,15 @@ def reproduce(
     exact: bool = True,
     epsilons: Iterable[float] | None = None,
     data: OwnData | None = None,
+    artefact: Path | str | None = None,
     store: Path | str | None = None,
     where: str = "cores",
     progress: Report | None = None,
 ) -> Reproduction:
     """Reproduce a paper, or the figures and tables with these numbers and the exhibits of a name.
 
-    A cell that cannot be computed costs only the exhibits that need it, which say so.
+    A cell that cannot be computed costs only the exhibits that need it, and so does a data set that
+    is not there; both are said.
 
     Parameters
     ----------
@@ -329,6 +405,8 @@ def reproduce(
         Which of them, by name; those that the paper does not have are chosen so.
     runs, exact, epsilons, data
         As in `Settings`.
+    artefact : path, optional
+        A folder with the authors' files, to lay over; not every paper has some.
     store : path, optional
         The folder of the study's results, from which a later call resumes; temporary by default.
     where, progress
@@ -337,7 +415,8 @@ def reproduce(
     Raises
     ------
     InvalidInput
-        If there is no such paper, figure, table or exhibit, or a setting makes no sense for it.
+        If there is no such paper, figure, table or exhibit, or a setting makes no sense for it, or
+        the data of all that was asked for are missing.
 
     Examples
     --------
@@ -346,18 +425,36 @@ def reproduce(
     'holds'
     """
     known = name if isinstance(name, Paper) else paper(name)
-    settings = _settings(known, runs, exact, epsilons, data)
+    settings = settings_of(known, runs=runs, exact=exact, epsilons=epsilons, data=data)
+    if artefact is not None:
+        if known.artefact is None:
+            raise InvalidInput(f"There are no files of the authors of {known.name} to lay over.")
+        settings = replace(settings, artefact=known.artefact(Path(artefact)))
     if data is not None and known.on is not None:
         known = known.on(data)
     chosen = known.chosen(figures, tables, exhibits)
-    _require_data(known, chosen)
+    missing = missing_data(chosen)
+    at_hand = [exhibit for exhibit in chosen if exhibit.name not in missing]
+    if missing and not any(exhibit.data for exhibit in at_hand):
+        raise InvalidInput(next(iter(missing.values())))
     start = time.perf_counter()
-    computed = _computed(known.cells(chosen, settings), settings, store, where, progress)
+    computed = _computed(known.cells(at_hand, settings), settings, store, where, progress)
     took = f"{show_duration(time.perf_counter() - start)} ({_WHERE.get(where, where)})"
-    failed = {failure.cell.identity: str(failure) for failure in computed.results.failures}
-    every = [_reproduced(exhibit, computed, failed) for exhibit in chosen]
+    failed = failed_cells(at_hand, computed)
+    problems = missing | failed
+    whole = computed
+    if failed:
+        at_hand = [exhibit for exhibit in at_hand if exhibit.name not in failed]
+        whole = Computed(settings, known.cells(at_hand, settings), computed.results)
+    every = [
+        Reproduced(exhibit, problem=problems[exhibit.name])
+        if exhibit.name in problems
+        else Reproduced(exhibit, exhibit.numbers(whole))
+        for exhibit in chosen
+    ]
     shown = tuple(one for one in every if one.numbers is not None or one.problem is not None)
-    return Reproduction(known, computed, shown, _verdicts(known, shown, computed), took)
+    verdicts = _verdicts(known, shown, whole, chosen == known.exhibits)
+    return Reproduction(known, computed, shown, verdicts, took)
 
 
 _WHERE = {"cores": "all cores"}
@@ -375,18 +472,30 @@ def _computed(
 
     with ExitStack() as stack:
         folder = store or stack.enter_context(tempfile.TemporaryDirectory())
+        if settings.data is not None:
+            _close_to_others(Path(folder))
         results = run_study(cells, folder, where, progress=progress, failures="return")
     return Computed(settings, cells, results)
 
 
-def _settings(
+def _close_to_others(folder: Path) -> None:
+    """Let nobody but its owner see what a folder of results has."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(OWNERS_FOLDER)
+    except OSError as error:
+        raise InvalidInput(f"Cannot write to {folder}: {error.strerror or error}.") from error
+
+
+def settings_of(
     known: Paper,
-    runs: int | None,
-    exact: bool,
-    epsilons: Iterable[float] | None,
-    data: OwnData | None,
+    *,
+    runs: int | None = None,
+    exact: bool = True,
+    epsilons: Iterable[float] | None = None,
+    data: OwnData | None = None,
 ) -> Settings:
-    """Check the settings that are not the paper's own."""
+    """Return the settings, once those that are not the paper's own are checked."""
     own = {"runs": runs, "exact": None if exact else False, "epsilons": epsilons, "data": data}
     for setting, value in own.items():
         if value is not None and setting in known.refusals:
@@ -404,58 +513,55 @@ def _settings(
     return Settings(known.runs if runs is None else runs, exact, chosen, data)
 
 
-def _reproduced(exhibit: Exhibit, computed: Computed, failed: Mapping[str, str]) -> Reproduced:
-    cells = exhibit.cells(computed.settings) if failed else ()
-    missing = [failed[cell.identity] for cell in cells if cell.identity in failed]
-    if missing:
-        count = "One cell" if len(missing) == 1 else f"{len(missing):,} cells"
-        problem = f"{count} could not be computed: {missing[0].rstrip('.')}."
-        return Reproduced(exhibit, problem=problem)
-    return Reproduced(exhibit, exhibit.numbers(computed))
+def failed_cells(exhibits: Iterable[Exhibit], computed: Computed) -> dict[str, str]:
+    """Return by exhibit which cells could not be computed, in a sentence."""
+    failed = {failure.cell.identity: str(failure) for failure in computed.results.failures}
+    problems = {}
+    for exhibit in exhibits if failed else ():
+        cells = exhibit.cells(computed.settings)
+        reasons = [failed[cell.identity] for cell in cells if cell.identity in failed]
+        if reasons:
+            count = "One cell" if len(reasons) == 1 else f"{len(reasons):,} cells"
+            problems[exhibit.name] = f"{count} could not be computed: {reasons[0].rstrip('.')}."
+    return problems
 
 
-def _verdicts(known: Paper, shown: Sequence[Reproduced], computed: Computed) -> tuple[Verdict, ...]:
+def missing_data(exhibits: Iterable[Exhibit]) -> dict[str, str]:
+    """Return by exhibit which data sets are not there, and where they come from, in sentences."""
+    from omit.data.datasets import dataset
+
+    missing = {}
+    for exhibit in exhibits:
+        reasons = [dataset(name).missing_file() for name in exhibit.data]
+        if any(reasons):
+            missing[exhibit.name] = " ".join(reason for reason in reasons if reason)
+    return missing
+
+
+def _verdicts(
+    known: Paper, shown: Sequence[Reproduced], computed: Computed, is_whole: bool
+) -> tuple[Verdict, ...]:
     problems = {item.exhibit.name: item.problem for item in shown}
     verdicts = []
     for claim in known.claims:
         about = [name for name in claim.exhibits if name in problems]
-        if claim.exhibits and not about:
+        if (claim.exhibits and not about) or (claim.needs_no_cells and not is_whole):
             continue
-        failed = [name for name in about if problems[name] is not None]
-        if failed:
-            finding: Finding | None = Finding(
-                "not tested", f"{failed[0]} could not be computed: {problems[failed[0]]}"
-            )
-        else:
-            finding = claim.judged(computed)
+        finding = judged(claim, {name: problems[name] for name in about}, computed)
         if finding is not None:
             verdicts.append(Verdict(claim, finding))
     return tuple(verdicts)
 
 
-def _require_data(known: Paper, exhibits: Sequence[Exhibit]) -> None:
-    """Refuse before anything is computed if a data set is not within reach."""
-    from omit.data.datasets import dataset
+def judged(claim: Claim, about: Mapping[str, str | None], computed: Computed) -> Finding | None:
+    """Return the finding of a claim about some exhibits, by name with the problem of each.
 
-    def missing(name: str) -> InvalidInput | None:
-        registered = dataset(name)
-        if registered.bundled or registered.generate is not None:
-            return None
-        try:
-            with registered.path():
-                return None
-        except InvalidInput as error:
-            return error
-
-    for name in dict.fromkeys(name for exhibit in exhibits for name in exhibit.data):
-        error = missing(name)
-        if error is not None:
-            free = [
-                str(exhibit.number[1])
-                for exhibit in known.exhibits
-                if exhibit.number is not None
-                and exhibit.number[0] == "figure"
-                and not any(missing(other) for other in exhibit.data)
-            ]
-            need = f" These figures need only what is bundled: {', '.join(free)}." if free else ""
-            raise InvalidInput(f"{error}{need}") from error
+    A claim is not tested if all of them have a problem; without any, it is judged.
+    """
+    if about and None not in about.values():
+        problems: dict[str, list[str]] = {}
+        for name, problem in about.items():
+            problems.setdefault(str(problem), []).append(name)
+        listed = (f"{', '.join(names)}: {problem}" for problem, names in problems.items())
+        return Finding("not tested", " ".join(listed))
+    return claim.judged(computed)

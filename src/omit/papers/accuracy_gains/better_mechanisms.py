@@ -14,7 +14,8 @@ import pandas as pd
 from omit._text import show_ratio
 from omit.papers.accuracy_gains import cells
 from omit.papers.accuracy_gains.cells import BIMODAL, EXPONENTIAL, LOGNORMAL, Line
-from omit.papers.base import Claim, Computed, Exhibit, Finding, agreement, under_every_reading
+from omit.papers.base import Computed, Exhibit
+from omit.papers.claims import Claim, Finding, agreement, under_every_reading
 
 _ADULT = ("age", "education-num", "hours-per-week")
 LINES = MappingProxyType(
@@ -98,4 +99,5 @@ SAMPLING_PAYS = Claim(
         {"the mechanism as published": _as_published, "the better mechanism": _better}
     ),
     side_by_side,
+    "sampling-pays",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,24 +15,21 @@ from omit._text import promised
 from omit.accuracy.figures import gain_figure
 from omit.accuracy.grids import ErrorGrid
 from omit.mechanisms.quantiles import SmoothQuantile
-from omit.omissions.sampling import sampling_base_epsilon
 from omit.papers.accuracy_gains import cells
 from omit.papers.accuracy_gains.cells import BIMODAL, LOGNORMAL, VIOLIN_EPSILONS, VIOLIN_SIZES, Line
-from omit.papers.base import Computed, Exhibit
+from omit.papers.accuracy_gains.noise_figures import NOISE_EXHIBITS
+from omit.papers.accuracy_gains.theorems import THEOREMS
+from omit.papers.base import Computed, Exhibit, Settings
 from omit.report.figure import epsilon_label, epsilon_style, panels, series_style, violins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from omit.study.cell import Cell
 
-_BETA = Line("beta", "mean")
-_RATES_OF_NOISE = (1e-4, 1e-2, 0.1, 0.5)
-_NOISE_RATIOS = {
-    "one_minus_r": cells.mean_noise_excess,
-    "r_as_published": cells.mean_noise_ratio_as_published,
-}
-"""How the noise of a sample's mean relates to that of all records, by the name of a column."""
+
+_BETA = cells.MEAN
 
 
 def _density(axes: Axes, line: Line) -> None:
@@ -85,85 +82,6 @@ def _median_figure(computed: Computed) -> Figure:
     return figure
 
 
-Curve: TypeAlias = Callable[[float, FloatArray], FloatArray]
-
-
-def _curve_frame(epsilons: Sequence[float], name: str, curve: Curve) -> pd.DataFrame:
-    """Return a curve over the sampling rate, for each epsilon."""
-    rates = np.round(np.arange(0.01, 1.001, 0.01), 2)
-    return pd.concat(
-        [pd.DataFrame({"epsilon": e, "rate": rates, name: curve(e, rates)}) for e in epsilons]
-    )
-
-
-def _curve_figure(height: float, epsilons: Sequence[float], curve: Curve) -> tuple[Figure, Axes]:
-    """Draw a curve over the sampling rate, for each epsilon."""
-    figure, ((axes,),) = panels(6.4, height)
-    rates = np.linspace(0.001, 1, 1000)
-    for epsilon in epsilons:
-        label = epsilon_label(epsilon)
-        axes.plot(100 * rates, curve(epsilon, rates), label=label, **epsilon_style(epsilon))
-    axes.set(xlabel="sampling rate, %", xlim=(0, 100))
-    axes.grid(alpha=0.25)
-    axes.legend(title="guarantee of the release", frameon=False)
-    return figure, axes
-
-
-def _amplification_figure(computed: Computed) -> Figure:
-    figure, axes = _curve_figure(4.0, VIOLIN_EPSILONS, sampling_base_epsilon)
-    height = float(sampling_base_epsilon(1.0, 0.01))
-    axes.plot([1], [height], "o", color="black", markersize=5)
-    axes.annotate("1 %: 5.15", (1, height), (6, 5.4))
-    axes.set(ylabel="ε of the mechanism on the sample")
-    axes.set_ylim(bottom=0)
-    return figure
-
-
-def _saving_figure(computed: Computed) -> Figure:
-    figure, axes = _curve_figure(4.2, cells.SAVING_EPSILONS, cells.noise_saving)
-    axes.axhline(0.6, color="0.7", linewidth=0.8)
-    axes.set(ylim=(0, 1))
-    axes.set_ylabel("q: sampling variance ÷ noise variance\nbeyond which nothing is gained")
-    return figure
-
-
-def _noise_frame(computed: Computed) -> pd.DataFrame:
-    """Return how the noise of a sample's mean relates to that of all records."""
-    return pd.DataFrame(
-        [
-            (e, p, *(float(r(e, p)) for r in _NOISE_RATIOS.values()))
-            for p in _RATES_OF_NOISE
-            for e in np.geomspace(1e-12, 1, 49)
-        ],
-        columns=["epsilon", "rate", *_NOISE_RATIOS],
-    )
-
-
-def _artefact_figure(computed: Computed) -> Figure:
-    figure, ((left, right),) = panels(9.6, 4.0, columns=2)
-    epsilons = np.geomspace(1e-12, 1, 400)
-    for index, rate in enumerate(_RATES_OF_NOISE):
-        excess = cells.mean_noise_excess(epsilons, rate)
-        left.plot(epsilons, excess, label=f"{100 * rate:g} %", **series_style(index))
-    left.set(xscale="log", yscale="log", xlabel="ε of the release")
-    left.set_ylabel("1 − r: by how much the noise of all\nrecords is below that of the sample")
-    left.set_title("computed without cancellation: always positive", fontsize=10)
-    left.legend(title="sampling rate", frameon=False)
-    rates = np.geomspace(1e-4, 0.9, 40)
-    fine = np.geomspace(1e-12, 1e-3, 4000)
-    published = cells.mean_noise_ratio_as_published
-    crossing = [float(fine[published(fine, rate) > 1].max(initial=0)) for rate in rates]
-    right.plot(100 * rates, crossing, "o", color="0.4", markersize=4, label="largest ε with r > 1")
-    edge = np.sqrt(2.0**-52 / (1 / rates - 1))
-    right.plot(100 * rates, edge, color="black", label=r"$\sqrt{2^{-52}/(N/n-1)}$")
-    right.set(xscale="log", yscale="log", xlabel="sampling rate, %", ylabel="ε of the release")
-    right.set_title("the printed formula in floating point: the paper's curve", fontsize=10)
-    right.legend(frameon=False)
-    for axes in (left, right):
-        axes.grid(alpha=0.25)
-    return figure
-
-
 def _samples_frame(population: str, value: str, computed: Computed) -> pd.DataFrame:
     """Return ratios of sensitivities or noise of samples, by epsilon and size."""
     return pd.concat(
@@ -212,7 +130,7 @@ def _population_figure(computed: Computed) -> Figure:
 
 def _sample_medians(computed: Computed) -> dict[int, FloatArray]:
     """Return medians of samples of the bimodal population without noise, by size."""
-    medians = cells.sampled(computed, "bimodal", "median")
+    medians = cells.sampled(computed, BIMODAL.data, "median")
     return {size: medians[VIOLIN_EPSILONS[0], size] for size in VIOLIN_SIZES}
 
 
@@ -264,7 +182,8 @@ def _draw_errors(axes: Axes, grid: ErrorGrid) -> None:
         level = float(np.log(grid.baseline[index]))
         axes.plot([100], [level], "x", color=color, markersize=8, markeredgewidth=2, clip_on=False)
         axes.axhline(level, color=color, linewidth=0.5, alpha=0.5)
-    axes.set(xlabel="sampling rate, %; crosses: all records", xlim=(0, 100))
+        axes.text(102, level, f"{epsilon:g}", fontsize=7, va="center")
+    axes.set(xlabel="sampling rate, %; crosses, with ε: all records", xlim=(0, 100))
     axes.set_ylabel("ln of the mean squared error")
     axes.grid(axis="x", alpha=0.25)
 
@@ -273,7 +192,10 @@ def _error_figure(line: Line, computed: Computed) -> Figure:
     figure, ((axes,),) = panels(7.2, 4.8)
     _draw_errors(axes, cells.error_grid_of(computed, line))
     axes.legend(
-        title="guarantee of the release", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5)
+        title="guarantee of the release",
+        frameon=False,
+        loc="center left",
+        bbox_to_anchor=(1.05, 0.5),
     )
     return figure
 
@@ -304,7 +226,7 @@ def _mechanisms_figure(lines: Mapping[str, Line], computed: Computed) -> Figure:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     for axes in row[1:]:
         axes.set_ylabel("")
-    row[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    row[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.05, 0.5))
     figure.suptitle(f"{next(iter(lines.values())).read().name} population", fontsize=11)
     return figure
 
@@ -322,16 +244,22 @@ def _table_frame(computed: Computed) -> pd.DataFrame:
     )
 
 
-def _samples(number: int, population: str, value: str, caption: str) -> Exhibit:
+def _samples(
+    number: int,
+    population: str,
+    value: str,
+    caption: str,
+    more: Callable[[Settings], tuple[Cell, ...]] = lambda settings: (),
+) -> Exhibit:
     """Return Figures 6, 7, 10 and 12: ratios of sensitivities, or noise."""
     what = "the noise added" if value == "noise" else "smooth sensitivity of samples"
     return Exhibit(
         f"figure-{number:02}",
-        f"Figure {number}: {what}, {population} population",
+        f"Figure {number}: {what}, {population.removesuffix('-r')} population",
         caption,
         partial(_samples_frame, population, value),
         partial(_samples_figure, population, value),
-        lambda settings: cells.sampled_cells(settings, population),
+        lambda settings: cells.sampled_cells(settings, population) + more(settings),
     )
 
 
@@ -368,6 +296,7 @@ def _mechanisms(
 _SCALES = "For all records and for samples, at the same guarantee. Scales differ."
 
 EXHIBITS = (
+    THEOREMS.exhibit(),
     Exhibit(
         "figure-01",
         "Figure 1: a population and its private means",
@@ -385,33 +314,15 @@ EXHIBITS = (
         _median_figure,
         lambda settings: cells.answer_cells(settings, "global", "smooth"),
     ),
-    Exhibit(
-        "figure-03",
-        "Figure 3: what a sample may use",
-        "The ε that a mechanism on a sample may have, so that the release has the ε of the line.",
-        lambda computed: _curve_frame(VIOLIN_EPSILONS, "epsilon_n", sampling_base_epsilon),
-        _amplification_figure,
-    ),
-    Exhibit(
-        "figure-04",
-        "Figure 4: how much sampling variance can be made up for",
-        "If the sensitivity does not depend on the sample size. The grey line is at 0.6.",
-        lambda computed: _curve_frame(cells.SAVING_EPSILONS, "q", cells.noise_saving),
-        _saving_figure,
-    ),
-    Exhibit(
-        "figure-05",
-        "Figure 5: the noise of a sample's mean is always larger",
-        "Left: 1 − r, computed as an integral of a positive function. Right: where the printed "
-        "formula, evaluated in floating point, comes out above 1. The paper's figure shows the "
-        "rounding.",
-        _noise_frame,
-        _artefact_figure,
-    ),
+    *NOISE_EXHIBITS,
     _samples(
-        6, "lognormal", "ratio", "Divided by that of the population; dashed at 1. Scales differ."
+        6,
+        LOGNORMAL.data,
+        "ratio",
+        "Divided by that of the population; dashed at 1. Scales differ.",
+        cells.other_ratio_cells,
     ),
-    _samples(7, "lognormal", "noise", _SCALES),
+    _samples(7, LOGNORMAL.data, "noise", _SCALES),
     _errors("figure-08", "Figure 8: error over the sampling rate, lognormal population", LOGNORMAL),
     Exhibit(
         "figure-08-bounds",
@@ -430,16 +341,16 @@ EXHIBITS = (
         _population_frame,
         _population_figure,
     ),
-    _samples(10, "bimodal", "ratio", "Divided by that of the population; dashed at 1."),
+    _samples(10, BIMODAL.data, "ratio", "Divided by that of the population; dashed at 1."),
     Exhibit(
         "figure-11",
         "Figure 11: medians of samples, bimodal population",
         "A sample's median lies in one of the two groups, about as often in either.",
         lambda computed: pd.DataFrame({f"n={n}": v for n, v in _sample_medians(computed).items()}),
         _sample_medians_figure,
-        lambda settings: cells.sampled_cells(settings, "bimodal"),
+        lambda settings: cells.sampled_cells(settings, BIMODAL.data),
     ),
-    _samples(12, "bimodal", "noise", _SCALES),
+    _samples(12, BIMODAL.data, "noise", _SCALES),
     _errors(
         "figure-13",
         "Figure 13: error over the sampling rate, bimodal population",
@@ -448,6 +359,12 @@ EXHIBITS = (
         "one half, because its median is in the wrong group about half of the time.",
     ),
     _map("figure-13-map", "Figure 13 as a map of gain and loss", BIMODAL),
+    _mechanisms(
+        "quartile",
+        "Section 5: a quantile at the gap, and one amid the data",
+        "The median and the lower quartile of the bimodal population, by the paper's mechanism.",
+        {"median": BIMODAL, "lower quartile": cells.QUARTILE},
+    ),
     _mechanisms(
         "figure-14",
         "Beyond the paper: the same medians by other mechanisms",

@@ -7,10 +7,9 @@ Its theorems are held against what the mechanisms do on small tables.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,16 +23,19 @@ from omit.disclosure.measures import Axis, GroupMap
 from omit.disclosure.protection import Protection
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
 from omit.disclosure.swapping import RandomisedSwapping, Swapping
-from omit.disclosure.table import Attribute, CountTable, chosen
-from omit.disclosure.tabulation import MISSING, tabulate
+from omit.disclosure.swapping_exact import Donor
+from omit.disclosure.table import CountTable, two_way
+from omit.disclosure.tabulation import tabulate
 from omit.guarantee import Guarantee
 from omit.papers.base import Computed
 from omit.study.cell import Computation, Row
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 THRESHOLD, RATE = 6, 0.25
+RACE = ("RAC1P",)
 FEATURES = ("PUMA", "RAC1P", "SEX", "OWN_RENT", "income50k")
 INCOME = "income50k = PINCP >= 50000"
+MISSING_INCOME = {"income50k": "no"}
 AGE = "age5 = bins(AGEP, 0, 100, 5)"
 
 # Table 1 as printed: delta, error, fairness, variance.
@@ -55,62 +57,68 @@ PRINTED = {
     (4.0, "randomised suppression"): ("0.99", 336.54, 3.83, 1.37),
     (4.0, "randomised swapping"): ("0.99", 3658.16, 1949.00, 117.29),
 }
-# Table 1's variances of discrete Gaussian noise fit this numerator over epsilon, not 4/epsilon².
-_FITTED_VARIANCE = Fraction(198, 10)
 
 
 def excerpt(name: str) -> CountTable:
     """Return the table of the paper's five features, missing incomes counted as below 50,000."""
-    table = tabulate(name, FEATURES, derive=[INCOME], missing="category")
-    return merged_missing(table, "income50k", "no")
-
-
-def merged_missing(table: CountTable, name: str, category: str) -> CountTable:
-    """Return the table with the missing values of an attribute counted as a category."""
-    (position,) = chosen(table.attributes, [name], "attribute")
-    attribute = table.attributes[position]
-    if MISSING not in attribute.categories:
-        return table
-    counts = np.moveaxis(table.counts.copy(), position, 0)
-    counts[attribute.position(category)] += counts[attribute.position(MISSING)]
-    kept = [known for known in attribute.categories if known != MISSING]
-    counts = counts[[attribute.position(known) for known in kept]]
-    attributes = list(table.attributes)
-    attributes[position] = Attribute(name, tuple(kept), attribute.origin)
-    return CountTable(
-        tuple(attributes),
-        np.moveaxis(counts, 0, position),
-        table.source,
-        table.left_out,
-        (f"Missing values of {name} count as {category!r}.",),
-    )
+    return tabulate(name, FEATURES, derive=[INCOME], missing_as=MISSING_INCOME)
 
 
 NOISY = ("Laplace", "discrete Gaussian")
-RANDOMISED = ("randomised suppression", "randomised swapping")
-ORIGINAL = ("suppression", "swapping")
-_PROTECTIONS: Mapping[str, Callable[[Any, int, float], Protection]] = MappingProxyType(
-    {
-        "Laplace": lambda epsilon, k, rate: LaplaceHistogram(epsilon),
-        "discrete Gaussian": lambda epsilon, k, rate: DiscreteGaussianHistogram(
-            _FITTED_VARIANCE / Fraction(epsilon), epsilon
-        ),
-        "suppression": lambda epsilon, k, rate: CellSuppression(k),
-        "swapping": lambda epsilon, k, rate: Swapping(("RAC1P",), rate),
-        "randomised suppression": lambda epsilon, k, rate: RandomisedCellSuppression(
-            k, epsilon=epsilon
-        ),
-        "randomised swapping": lambda epsilon, k, rate: RandomisedSwapping(
-            ("RAC1P",), rate, epsilon=epsilon
-        ),
-    }
-)
+# A method as the paper's Sections 3 and 7 describe it, and as Definition 3 and Section 5 do.
+SUPPRESSIONS = ("suppression", "suppression, empty cells too")
+SWAPPINGS = ("swapping", "swapping for other values")
+ORIGINAL = (*SUPPRESSIONS, *SWAPPINGS)
+RANDOMISED = tuple(f"randomised {name}" for name in ORIGINAL)
 
 
-def _protection(parameters: Row) -> Protection:
-    """Return the method of a cell; the originals have no epsilon."""
+def printed_as(mechanism: str) -> str:
+    """Return what Table 1 calls a mechanism, whatever the reading.
+
+    Examples
+    --------
+    >>> printed_as("randomised swapping for other values"), printed_as("Laplace")
+    ('randomised swapping', 'Laplace')
+    """
+    names = (*NOISY, "randomised suppression", "randomised swapping")
+    return next(name for name in names if mechanism.startswith(name))
+
+
+def gaussian_variance(epsilon: float) -> float:
+    """Return the variance of Table 1's discrete Gaussian noise, by the formula of Section 3.
+
+    The noise of variance 4/e² is (½e² + e√(2 ln 1/δ), δ)-DP. The table's δ is e^(-2ε); solved for e
+    that gives (√6 - 2)√ε, and 19.798/ε, which is what the table's variances look like.
+
+    Examples
+    --------
+    >>> round(gaussian_variance(1.0), 3)
+    19.798
+    """
+    root = math.sqrt(2 * 2 * epsilon)
+    return 4 / (math.sqrt(root**2 + 2 * epsilon) - root) ** 2
+
+
+def protection(mechanism: str, epsilon: Any, k: int = THRESHOLD, rate: float = RATE) -> Protection:
+    """Return the protection of that name; an original has no epsilon."""
+    if mechanism == "Laplace":
+        return LaplaceHistogram(epsilon)
+    if mechanism == "discrete Gaussian":
+        return DiscreteGaussianHistogram(Fraction(gaussian_variance(epsilon)), epsilon)
+    name = mechanism.removeprefix("randomised ")
+    kept = name == "suppression"
+    donor: Donor = "another record" if name == "swapping" else "other quasi-identifiers"
+    if name == mechanism:
+        return CellSuppression(k, kept) if name in SUPPRESSIONS else Swapping(RACE, rate, donor)
+    if name in SUPPRESSIONS:
+        return RandomisedCellSuppression(k, kept, epsilon)
+    return RandomisedSwapping(RACE, rate, donor, epsilon=epsilon)
+
+
+def protection_of(parameters: Row) -> Protection:
+    """Return the protection of a cell, by default with the paper's threshold and rate."""
     k, rate = parameters.get("k", THRESHOLD), parameters.get("rate", RATE)
-    return _PROTECTIONS[parameters["mechanism"]](parameters["epsilon"], k, rate)
+    return protection(parameters["mechanism"], parameters["epsilon"], k, rate)
 
 
 def _excerpt(shared: Row, rng: np.random.Generator) -> CountTable:
@@ -122,93 +130,71 @@ _MEASURES = ("bias", "fairness", "variance")
 
 def _measured(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return Table 1's measures of a mechanism, exactly and from runs."""
-    mechanism = _protection(parameters)
+    mechanism = protection_of(parameters)
     exact = measures.exact_measures(mechanism, table)
     runs = measures.simulated_measures(mechanism, table, rng, parameters["runs"])
     guarantee = mechanism.guarantee(table.universe())
     return {
         # Without a guarantee delta is 1.
         "delta": guarantee.delta if isinstance(guarantee, Guarantee) else None,
+        "published delta": _published_delta(mechanism, table),
         **{name: getattr(exact, name) for name in _MEASURES},
         **{f"{name}, runs": getattr(runs, name) for name in _MEASURES},
     }
 
 
-MEASURED = Computation("measures of a protected table", 1, _measured, _excerpt, ("data",))
+def _revealed(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
+    """Return how much suppression leaves as it is: counts that are not 0, and records."""
+    held = table.flat[table.flat > 0]
+    stay = held >= parameters["k"]
+    return {"counts": float(stay.mean()), "records": float(held[stay].sum() / held.sum())}
+
+
+REVEALED = Computation("counts that stay", 1, _revealed, _excerpt, ("data",))
+
+
+def revealed(computed: Computed) -> pd.DataFrame:
+    """Return the shares of counts and records that suppression leaves as they are."""
+    return computed.frame(REVEALED)
+
+
+def _published_delta(mechanism: Protection, table: CountTable) -> float | None:
+    """Return delta by Theorem 1 or 3, for the largest count and the records of a table."""
+    if isinstance(mechanism, RandomisedCellSuppression):
+        return mechanism.published_delta(int(table.counts.max())).delta
+    if isinstance(mechanism, RandomisedSwapping):
+        return mechanism.published_delta(table.size)
+    return None
+
+
+MEASURED = Computation("measures of a protected table", 2, _measured, _excerpt, ("data",))
 
 
 def table_1(computed: Computed) -> pd.DataFrame:
     """Return Table 1: printed, exact, and estimated from as many runs as in the paper."""
     rows = []
     for line in computed.frame(MEASURED).to_dict("records"):
-        delta, *printed = PRINTED[line["epsilon"], line["mechanism"]]
+        delta, *printed = PRINTED[line["epsilon"], printed_as(line["mechanism"])]
         row = {"ε": line["epsilon"], "mechanism": line["mechanism"], "δ printed": delta}
         row["δ exact"] = "1" if pd.isna(line["delta"]) else rounded_up(line["delta"], 2)
         for name, value in zip(_MEASURES, printed, strict=True):
             shown = "α" if name == "fairness" else name
             row |= {f"{shown} printed": value, f"{shown} exact": line[name]}
             row[f"{shown}, runs"] = line[f"{name}, runs"]
-        rows.append(row)
+        rows.append({**row, "δ of theorem": line["published delta"]})
     return pd.DataFrame(rows)
-
-
-def _variants(parameters: Row, table: CountTable, rng: np.random.Generator) -> list[Row]:
-    """Return what Table 1's swapping row could be: who may be a donor, and which one is.
-
-    The last rows let one record be the donor of every target: all swapped records then land in
-    one cell. The cell is the one that comes nearest to the printed numbers.
-    """
-    rows: list[dict[str, Any]] = []
-    for quasi in (("RAC1P",), ("RAC1P", "SEX"), FEATURES):
-        for donor in ("another record", "other quasi-identifiers"):
-            for ties in ("random", "first"):
-                bias, variance = Swapping(quasi, RATE, donor, ties).bias_and_variance(table)
-                rows.append(
-                    {
-                        "swapped": ", ".join(quasi) if quasi != FEATURES else "all five",
-                        "donor": donor,
-                        "which": f"{ties} among the nearest",
-                        "bias": float(np.abs(bias).sum()),
-                        "fairness": float(bias.max() - bias.min()),
-                        "variance": float(variance.max()),
-                    }
-                )
-    x = np.sort(table.flat)[::-1]
-    printed = PRINTED[2.0, "randomised swapping"]
-    gain = RATE * (table.size - x)
-    loss = RATE * np.where(np.arange(len(x)) == 0, x[1], x[0])
-    cell = int((np.abs(2 * gain - printed[1]) + np.abs(gain + loss - printed[2])).argmin())
-    # A fixed number of targets, drawn without replacement.
-    variance = RATE * (1 - RATE) * x[0] * (1 - x[0] / table.size)
-    measured = 2 * gain[cell], gain[cell] + loss[cell], variance
-    one = {"swapped": "all five", "donor": "one record for all targets"}
-    one["which"] = f"in a cell of {x[cell]:,}"
-    last = {"swapped": "(printed, ε = 2)", "donor": "", "which": ""}
-    return [
-        *rows,
-        {**one, **dict(zip(_MEASURES, map(float, measured), strict=True))},
-        {**last, **dict(zip(_MEASURES, printed[1:], strict=True))},
-    ]
-
-
-VARIANTS = Computation("donors of swapping", 1, _variants, _excerpt, ("data",))
-
-
-def swapping_variants(computed: Computed) -> pd.DataFrame:
-    """Return what Table 1's swapping row could be; the last row is the printed one."""
-    return computed.frame(VARIANTS).drop(columns="data")
 
 
 def _compared_with_original(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return error and fairness of a method or its randomised version, exactly."""
     method, value, epsilon = (parameters[name] for name in ("method", "parameter", "epsilon"))
     name = method if epsilon is None else f"randomised {method}"
-    exact = measures.exact_measures(_PROTECTIONS[name](epsilon, value, value / 100), table)
+    exact = measures.exact_measures(protection(name, epsilon, value, value / 100), table)
     return {"absolute error": exact.absolute, "fairness": exact.fairness}
 
 
 COMPARED = Computation(
-    "randomised against original", 1, _compared_with_original, _excerpt, ("data",)
+    "randomised against original", 2, _compared_with_original, _excerpt, ("data",)
 )
 
 
@@ -219,6 +205,7 @@ def figure_2(computed: Computed) -> pd.DataFrame:
     return table.assign(epsilon=table["epsilon"].fillna(math.inf))
 
 
+_AXES = "EDU", "PINCP_DECILE"
 GROUPS = {"white men": {"RAC1P": "1", "SEX": "1"}, "black men": {"RAC1P": "2", "SEX": "1"}}
 
 
@@ -228,8 +215,14 @@ def _national(shared: Row, rng: np.random.Generator) -> CountTable:
 
 def _mapped(parameters: Row, table: CountTable, rng: np.random.Generator) -> list[Row]:
     """Return two-way marginals of income decile and education, a row per count."""
-    mechanism = _protection(parameters)
+    mechanism = protection_of(parameters)
     mean = as_array(mechanism.simulate(table, rng, parameters["runs"]).mean(axis=0))
+    errors = mechanism.errors(table)
+    # A count of the map is one cell of the table, as race and sex are the group's.
+    noise = {
+        name: math.sqrt(two_way(table, errors.variance, *_AXES, where).mean())
+        for name, where in GROUPS.items()
+    }
     return [
         {
             "group": marginal.group,
@@ -239,20 +232,21 @@ def _mapped(parameters: Row, table: CountTable, rng: np.random.Generator) -> lis
             "y number": marginal.y.numbers[j],
             "change": marginal.change[i, j],
             "error for 100 records": marginal.error,
+            "noise of one release": noise[marginal.group],
             "true intercept": marginal.true_line[0],
             "true slope": marginal.true_line[1],
             "intercept": marginal.line[0],
             "slope": marginal.line[1],
         }
         for marginal in measures.group_maps(
-            mechanism, table, "EDU", "PINCP_DECILE", GROUPS, mean=mean
+            mechanism, table, *_AXES, GROUPS, mean=mean, errors=errors
         )
         for i, category in enumerate(marginal.x.categories)
         for j, other in enumerate(marginal.y.categories)
     ]
 
 
-MAPPED = Computation("two-way marginals of groups", 1, _mapped, _national, ("data",))
+MAPPED = Computation("two-way marginals of groups", 2, _mapped, _national, ("data",))
 
 
 def figure_3(computed: Computed) -> list[GroupMap]:
@@ -267,7 +261,7 @@ def figure_3(computed: Computed) -> list[GroupMap]:
                 tuple(dict.fromkeys(rows[f"{side} number"].tolist())),
                 False,
             )
-            for side, name in (("x", "EDU"), ("y", "PINCP_DECILE"))
+            for side, name in zip(("x", "y"), _AXES, strict=True)
         )
         first = rows.iloc[0]
         maps.append(
@@ -285,41 +279,42 @@ def figure_3(computed: Computed) -> list[GroupMap]:
     return maps
 
 
-def _classified_table(shared: Row, rng: np.random.Generator) -> CountTable:
-    features = ["RAC1P", "age5", "SEX", "OWN_RENT", "income50k"]
-    table = tabulate(shared["data"], features, derive=[INCOME, AGE], missing="category")
-    return merged_missing(table, "income50k", "no")
+def _on_groups(parameters: Row, table: CountTable, rng: np.random.Generator) -> list[Row]:
+    """Return the exact error of every race and sex, and how many of its cells are empty."""
+    absolute = protection_of(parameters).errors(table).absolute
+    rows: list[Row] = []
+    races, sexes = table.attributes[0].categories, table.attributes[1].categories
+    for race, sex in itertools.product(races, sexes):
+        where = {"RAC1P": race, "SEX": sex}
+        if not table.counts[races.index(race), sexes.index(sex)].any():
+            continue  # nothing can be said about the error of an empty group
+        counts, wrong = (two_way(table, of, *_AXES, where) for of in (table.flat, absolute))
+        rows.append(
+            {
+                "race": race,
+                "sex": sex,
+                "records": int(counts.sum()),
+                "empty cells": float((counts == 0).mean()),
+                "error for 100 records": float(100 * wrong.sum() / counts.sum()),
+            }
+        )
+    return rows
 
 
-def _classified(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
-    """Return the accuracy of logistic regression on releases, scored on the original."""
-    draws = _protection(parameters).simulate(table, rng, parameters["runs"])
-    scores = [measures.logistic_accuracy(table, draw, "income50k") for draw in draws]
-    return {
-        "accuracy": float(np.mean(scores)),
-        "standard error": float(np.std(scores) / math.sqrt(len(scores))),
-        "baseline": measures.logistic_accuracy(table, as_array(table.flat), "income50k"),
-    }
+ON_GROUPS = Computation("errors of races and sexes", 1, _on_groups, _national, ("data",))
 
 
-CLASSIFIED = Computation("classifier from releases", 1, _classified, _classified_table, ("data",))
-
-
-def figure_4(computed: Computed) -> pd.DataFrame:
-    """Return the accuracies by epsilon; the originals are the same at all of them."""
-    table = computed.frame(CLASSIFIED)
-    original = table["epsilon"].isna()
-    names = ["epsilon", "mechanism", "accuracy", "standard error", "baseline"]
-    parts = [
-        pd.concat([table[table["epsilon"] == epsilon], table[original].assign(epsilon=epsilon)])
-        for epsilon in dict.fromkeys(table[~original]["epsilon"])
-    ]
-    return pd.concat(parts)[names].reset_index(drop=True)
+def sparsity(computed: Computed) -> pd.DataFrame:
+    """Return the errors of all groups by mechanism, the sparsest group last."""
+    table = computed.frame(ON_GROUPS)
+    names = ["race", "sex", "records", "empty cells"]
+    wide = table.pivot(index=names, columns="mechanism", values="error for 100 records")
+    return wide[[*dict.fromkeys(table["mechanism"])]].reset_index().sort_values("empty cells")
 
 
 def _matched(parameters: Row, table: CountTable, rng: np.random.Generator) -> Row:
     """Return the share of records that are unique and matched exactly in a release."""
-    mechanism = _protection(parameters)
+    mechanism = protection_of(parameters)
     matches = measures.unique_exact_matches(
         table, mechanism.simulate(table, rng, parameters["runs"])
     )
@@ -334,30 +329,3 @@ def figure_5(computed: Computed) -> pd.DataFrame:
     """Return unique exact matches by data, epsilon and mechanism."""
     names = ["data", "epsilon", "mechanism", "matches", "all unique"]
     return computed.frame(MATCHED)[names]
-
-
-def figure_1() -> pd.DataFrame:
-    """Return a small example of both methods: our own numbers, in the manner of Figure 1."""
-    table = CountTable(
-        (
-            Attribute("block", ("1", "2")),
-            Attribute("gender", ("F", "M")),
-            Attribute("voting age", ("no", "yes")),
-        ),
-        np.array([2, 4, 1, 5, 0, 3, 2, 6]),
-    )
-    rng = np.random.default_rng(1)
-    suppressed = CellSuppression(3).draw(table, rng)[0]
-    swapped = Swapping(("gender",), 0.25).draw(table, rng)[0]
-    codes = np.stack(np.unravel_index(np.arange(table.cells), table.shape), axis=1)
-    return pd.DataFrame(
-        {
-            **{
-                attribute.name: [attribute.categories[code] for code in codes[:, axis]]
-                for axis, attribute in enumerate(table.attributes)
-            },
-            "count": table.flat,
-            "suppressed below 3": suppressed.astype(int),
-            "gender swapped": swapped.astype(int),
-        }
-    )

@@ -38,6 +38,11 @@ from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import NoOmission, PoissonSampling
 from omit.papers.base import Computed, OwnData, Settings, read_column
+from omit.papers.omitting_records.as_published import (
+    MeanIgnoringDelta,
+    ModeIgnoringDelta,
+    ModeOffByOne,
+)
 from omit.study.cell import Cell, Computation, Row
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
@@ -102,14 +107,14 @@ MODE_COLUMNS = (COLUMNS[0], COLUMNS[1], COLUMNS[4], COLUMNS[5])
 _MEANS = ("mean, Laplace", "mean, Gaussian")
 _MODES = ("mode, Laplace", "mode, Gaussian", "mode, exponential", "mode, exponential mechanism")
 _STATISTICS = ((COLUMNS, _MEANS), (MODE_COLUMNS, _MODES))
-MEDIAN, _MEDIAN_PUBLISHED = (
+MEDIAN, MEDIAN_PUBLISHED = (
     Subject("kmedian-synthetic", None, name) for name in ("k-median", "k-median as published")
 )
 LLOYD, LLOYD_PUBLISHED = (
     Subject("adult", None, name) for name in ("DPLloyd", "DPLloyd as published")
 )
 AGE_MEAN, AGE_MODE = (Subject("adult", "age", name) for name in (_MEANS[0], _MODES[0]))
-_CLUSTERED = ((MEDIAN, _MEDIAN_PUBLISHED), (LLOYD, LLOYD_PUBLISHED))
+_CLUSTERED = ((MEDIAN, MEDIAN_PUBLISHED), (LLOYD, LLOYD_PUBLISHED))
 
 
 def _declared() -> dict[int, PaperFigure]:
@@ -202,6 +207,8 @@ def subject_cells(
 
 def _computation(subject: Subject) -> Computation:
     """Return what computes the error of a column: cells beyond the paper count for no figure."""
+    if subject.mechanism in AS_PUBLISHED:
+        return AS_PUBLISHED_ERROR
     if subject.mechanism in BETTER_MECHANISMS:
         return BEYOND_ERROR
     if subject.own is not None:
@@ -214,8 +221,22 @@ def published_runs(subject: Subject) -> int:
     """Return how often errors of the subject are simulated unless another number is asked for."""
     if subject == MEDIAN:
         return _MEDIAN_RUNS
-    known: Mapping[str, Mechanism] = {**COLUMN_MECHANISMS, **BETTER_MECHANISMS, **CLUSTERINGS}
+    known = {**COLUMN_MECHANISMS, **BETTER_MECHANISMS, **AS_PUBLISHED, **CLUSTERINGS}
     return known[subject.mechanism].published_runs
+
+
+def as_published_of(subject: Subject) -> Subject:
+    """Return the same statistic by what the authors' code has in place of the paper's mechanism.
+
+    It is the subject itself where the two are the same.
+
+    Examples
+    --------
+    >>> as_published_of(Subject("adult", "age", "mode, Gaussian")).mechanism
+    'mode, Gaussian, ignoring delta'
+    """
+    variants = [name for name in AS_PUBLISHED if name.startswith(f"{subject.mechanism}, ")]
+    return replace(subject, mechanism=variants[0]) if variants else subject
 
 
 COLUMN_MECHANISMS: Mapping[str, Mechanism] = {
@@ -233,6 +254,12 @@ BETTER_MECHANISMS: Mapping[str, Mechanism] = {
     "mode, permute-and-flip": NoisyMode("exponential", "tight"),
     "mode, exponential mechanism, least scale": NoisyMode("gumbel", "tight"),
     "median, permute-and-flip": LatticeQuantile("permute-and-flip"),
+}
+# What the authors' code has in place of the paper's mechanisms; not private.
+AS_PUBLISHED: Mapping[str, Mechanism] = {
+    "mean, Gaussian, ignoring delta": MeanIgnoringDelta(),
+    "mode, Gaussian, ignoring delta": ModeIgnoringDelta(),
+    "mode, exponential mechanism, off by one": ModeOffByOne(),
 }
 CLUSTERINGS: Mapping[str, Mechanism] = {
     "DPLloyd": DPLloyd(5),
@@ -274,7 +301,7 @@ def _column_error(parameters: Row, column: Column, rng: np.random.Generator) -> 
     name = parameters["mechanism"]
     question = Question(
         column,
-        BETTER_MECHANISMS[name] if name in BETTER_MECHANISMS else COLUMN_MECHANISMS[name],
+        {**COLUMN_MECHANISMS, **BETTER_MECHANISMS, **AS_PUBLISHED}[name],
         Guarantee(parameters["epsilon"], delta),
         method="auto" if parameters["exact"] else "simulated",
         noise_reduction=parameters["noise_reduction"],
@@ -394,6 +421,13 @@ BEYOND_ERROR = Computation(
     read_column,
     OWN_ERROR.shared,
 )
+AS_PUBLISHED_ERROR = Computation(
+    "error of a statistic of a column, by the authors' code",
+    1,
+    _column_error,
+    read_column,
+    ("data", "column"),
+)
 CLUSTERING_LOSS = Computation(
     "loss of a clustering",
     3,
@@ -402,6 +436,18 @@ CLUSTERING_LOSS = Computation(
     ("data", "bounds", "mechanism", "epsilon", "runs", "measured_on"),
     _clustering_cost,
 )
+
+
+def shown_mechanism(mechanism: str) -> str:
+    """Return what people call a mechanism.
+
+    Examples
+    --------
+    >>> shown_mechanism("mode, exponential"), shown_mechanism("mode, exponential mechanism")
+    ('mode, exponential noise', 'mode, exponential mechanism')
+    """
+    noise = mechanism.rpartition(", ")[2]
+    return f"{mechanism} noise" if noise in ("Laplace", "Gaussian", "exponential") else mechanism
 
 
 def figures_on(data: OwnData) -> tuple[PaperFigure, ...]:
@@ -418,6 +464,9 @@ def figures_on(data: OwnData) -> tuple[PaperFigure, ...]:
 MISSED_IN_A_CELL = 6.334248366623973e-05
 """How often the interval of a simulated difference may miss, so that of all cells hardly any is
 judged by luck: one of 15,800, four standard deviations of a normal law."""
+
+# Exact errors that are known to this and cannot be told apart are the same.
+_SAME = 1e-9
 
 _SHOWN = (
     *("data", "column", "mechanism", "epsilon", "kind", "rate", "m", "M", "bound"),
@@ -436,9 +485,10 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     """Return the table of results with the error without omission, the gain and the standing.
 
     `gain` is the error without omission less that with it, as the paper's plots show it: positive
-    where leaving records out helps. `standing` is better, worse, undecided or unattainable: by the
-    intervals of exact errors, and where something was simulated by the interval of the difference
-    that misses in `MISSED_IN_A_CELL`.
+    where leaving records out helps. `standing` is better, worse, equal, undecided or unattainable:
+    by the intervals of exact errors, which are equal if both are known to `_SAME` and overlap, and
+    where something was simulated by the interval of the difference that misses in
+    `MISSED_IN_A_CELL`.
     """
     table = results.copy()
     names = ["column", "measured_on", "bounds", "exact"]
@@ -450,9 +500,14 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     for name in names:
         table[name] = table[name].astype(object).where(table[name].notna(), "")
     keys = ["data", "mechanism", "epsilon", "runs", *names]
-    plain = table[table["kind"] == "none"][[*keys, "error", "low", "high"]]
+    plain = table[table["kind"] == "none"][[*keys, "error", "low", "high", "method"]]
     plain = plain.rename(
-        columns={"error": "without_omission", "low": "plain_low", "high": "plain_high"}
+        columns={
+            "error": "without_omission",
+            "low": "plain_low",
+            "high": "plain_high",
+            "method": "plain_method",
+        }
     )
     table = table.merge(plain, on=keys, how="left", validate="many_to_one")
     table["gain"] = table["without_omission"] - table["error"]
@@ -466,9 +521,16 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     margin = spread * student_quantile(table["runs"].astype(float), MISSED_IN_A_CELL)
     of_difference = judge_all(-table["gain"] - margin, -table["gain"] + margin)
     of_errors = judge_all(table["low"], table["high"], table["plain_low"], table["plain_high"])
+    width = (table["high"] - table["low"]) + (table["plain_high"] - table["plain_low"])
+    both_exact = (table["method"] == "exact") & (table["plain_method"] == "exact")
     table["standing"] = np.select(
-        [table["kind"] == "none", table["error"].isna(), table["method"] == "simulated"],
-        ["baseline", "unattainable", of_difference],
+        [
+            table["kind"] == "none",
+            table["error"].isna(),
+            table["method"] == "simulated",
+            both_exact & (width <= _SAME) & (of_errors == "undecided"),
+        ],
+        ["baseline", "unattainable", of_difference, "equal"],
         of_errors,
     )
     return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from omit._numeric import FloatArray
-from omit._text import rounded_up, short_gain, show_duration, usable
-from omit.errors import InvalidInput
-from omit.omissions import outlier_score
+from omit._text import rounded_up, short_gain, show_duration
 from omit.omissions.outlier_score import mixture_epsilon, published_epsilon
-from omit.papers.base import Computed, Exhibit, OwnData
-from omit.papers.omitting_records import cells
-from omit.papers.omitting_records.cells import PaperFigure, Subject, of_subject
+from omit.papers.base import Computed, Exhibit, OwnData, Settings
+from omit.papers.omitting_records import artefact, cells, privacy_figures
+from omit.papers.omitting_records.cells import PaperFigure, Subject, of_subject, shown_mechanism
+from omit.papers.omitting_records.privacy_figures import PRIVACY_EPSILONS
 from omit.report.figure import epsilon_label, epsilon_style, heat_map, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from omit.study.cell import Cell
+
+_DECIDED = ("worse", "better")
 _INVISIBLE = 0.01
+_SMALLEST = 1e-14  # what is below is drawn there
 _LABELS = {
     "mean": "expected relative error, %",
     "mode": "probability of a wrong mode",
@@ -33,14 +36,21 @@ _LABELS = {
 }
 
 
-def sampling_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
-    """Return errors over the sampling rate, drawn from the table of all cells."""
+def sampling_figure(
+    figure: PaperFigure, table: pd.DataFrame, published: pd.DataFrame | None = None
+) -> Figure:
+    """Return errors over the sampling rate, drawn from the table of all cells.
+
+    Averages that the authors published are laid over as dots, if there are any.
+    """
     count = len(figure.subjects)
     columns = 3 if count in (3, 6) else 2
     rows = -(-count // columns)
     drawing, grid = panels(4.6 * columns, 3.7 * rows + 0.5, rows, columns)
     for axes, subject in zip(grid.flat, figure.subjects, strict=True):
         _draw_sampling(axes, subject, of_subject(table, subject))
+        if published is not None and not published.empty:
+            _draw_published(axes, of_subject(published, subject))
     handles, labels = grid[0, 0].get_legend_handles_labels()
     drawing.legend(
         handles,
@@ -71,12 +81,31 @@ def _draw_sampling(axes: Axes, subject: Subject, rows: pd.DataFrame) -> None:
         axes.set_ylim(0, 1 if subject.statistic == "mode" else None)
     most = rows["high"].max()
     if subject.statistic == "mode" and most < _INVISIBLE:
-        axes.text(50, 0.5, f"missed with probability\nat most {rounded_up(most, 1)}", ha="center")
+        _draw_invisible(axes, sampled, most)
     axes.set_xlim(0, 100)
     axes.set_xlabel("sampling rate, % of records kept")
     axes.set_ylabel(_LABELS[subject.statistic])
-    axes.set_title(f"{subject.mechanism}: {subject.data_name}", fontsize=10)
+    axes.set_title(f"{shown_mechanism(subject.mechanism)}\n{subject.data_name}", fontsize=10)
     axes.grid(alpha=0.25)
+
+
+def _draw_published(axes: Axes, rows: pd.DataFrame) -> None:
+    for epsilon, part in rows.groupby("epsilon"):
+        colour = epsilon_style(float(epsilon))["color"]
+        axes.plot(100 * part["rate"], part["published"], linestyle="none", marker=".", color=colour)
+
+
+def _draw_invisible(axes: Axes, sampled: pd.DataFrame, most: float) -> None:
+    """Draw what probabilities are at most, on a logarithmic axis, where all are next to nothing."""
+    axes.clear()
+    for epsilon, part in sampled.sort_values("rate").groupby("epsilon"):
+        shown = np.maximum(part["high"], _SMALLEST)
+        label = epsilon_label(float(epsilon))
+        axes.plot(100 * part["rate"], shown, label=label, **epsilon_style(float(epsilon)))
+    axes.set_yscale("log")
+    axes.set_ylim(_SMALLEST / 3, 1)
+    text = f"missed with probability\nat most {rounded_up(most, 1)} (drawn: the upper ends)"
+    axes.text(50, 0.3, text, ha="center", va="top")
 
 
 def suppression_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
@@ -93,22 +122,26 @@ def suppression_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
         rows = rows[(rows["kind"] == "outlier-score") & (rows["bound"] == bound)]
         rows = rows[rows["noise_reduction"] == figure.noise_reduction]
         unit = _unit(subject, rows["gain"].abs().max())
-        decided = rows[rows["standing"] != "undecided"]["gain"].abs().max()
+        decided = rows[rows["standing"].isin(_DECIDED)]["gain"].abs().max()
         for axes, epsilon in zip(panel, epsilons, strict=True):
             part = rows[rows["epsilon"] == epsilon]
-            sure = _grid(part, part["standing"] != "undecided")
-            _draw_gains(axes, _grid(part, part["gain"]) * unit[0], sure == 1, decided * unit[0])
+            sure = _grid(part, part["standing"].isin(_DECIDED)) == 1
+            equal = _grid(part, part["standing"] == "equal") == 1
+            gains = _grid(part, part["gain"]) * unit[0]
+            _draw_gains(axes, gains, sure, equal, decided * unit[0])
             if figure.noise_reduction:
                 _draw_unchanged(axes, epsilon, bound)
             axes.set_title(epsilon_label(epsilon), fontsize=10)
         under = f"\n{bound} bound" if figure.noise_reduction else "\nsame mechanism"
-        panel[0].set_ylabel(f"{subject.mechanism}{under}\ngain, {unit[1]}\n\nM", fontsize=9)
+        named = shown_mechanism(subject.mechanism)
+        panel[0].set_ylabel(f"{named}{under}\ngain, {unit[1]}\n\nM", fontsize=9)
     for axes in grid[-1]:
         axes.set_xlabel("m, smallest probability of deletion", fontsize=9)
     names = dict.fromkeys(subject.data_name for subject in figure.subjects)
+    empty = "; grey: the guarantee cannot be reached" if figure.noise_reduction else ""
     drawing.suptitle(
         f"{', '.join(names)}: error with all records less error after outlier-score suppression "
-        "(positive: suppression helps; empty: the guarantee cannot be reached)",
+        f"(positive: suppression helps{empty})",
         fontsize=11,
     )
     return drawing
@@ -130,22 +163,31 @@ def _grid(rows: pd.DataFrame, values: pd.Series[Any]) -> FloatArray:
     return grid
 
 
-def _draw_gains(axes: Axes, gains: FloatArray, sure: NDArray[np.bool_], largest: float) -> None:
+def _draw_gains(
+    axes: Axes,
+    gains: FloatArray,
+    sure: NDArray[np.bool_],
+    equal: NDArray[np.bool_],
+    largest: float,
+) -> None:
     """Draw gains as numbers, on colours if they are decided; `largest` has the full colour."""
     decided = np.where(sure | np.isnan(gains), gains, 0.0)
+    # There is nothing below the diagonal, which is not the same as out of reach.
+    decided[np.tril_indices(len(decided), -1)] = 0.0
     # By the square root, so that small ones show.
     colours = np.sign(decided) * np.sqrt(np.abs(decided) / (largest if largest > 0 else 1.0))
 
     def number(i: int, j: int) -> tuple[str, dict[str, Any]] | None:
         if not np.isfinite(gains[i, j]):
             return None
+        if equal[i, j]:
+            return "=", {"color": "0.55"}
         text = short_gain(gains[i, j])
         if not sure[i, j] and text in ("+0", "-0"):
             text = "0"
         return text, {"color": "black" if sure[i, j] else "0.55"}
 
     heat_map(axes, colours, number, cells.PROBABILITIES, cells.PROBABILITIES)
-    axes.fill([0.05, 0.95, 0.95], [-0.05, 0.85, -0.05], color="white", zorder=1.5)
     axes.set(xticks=[0.1, 0.5, 0.9], yticks=[0.1, 0.5, 0.9])
 
 
@@ -159,175 +201,45 @@ def _draw_unchanged(axes: Axes, epsilon: float, bound: str) -> None:
         axes.contour(m, M, values, levels=[epsilon], colors="#6baed6", linewidths=2)
 
 
+_REGIONS = "where Theorem 5.4 simplifies, and to what"
+_BY_BOTH_BOUNDS = (
+    "What outlier-score suppression leaves of ε, by the published and by the mixture bound; "
+    "nothing is simulated."
+)
+_WHERE_IT_SIMPLIFIES = (
+    "In a coloured region the maximum of Theorem 5.4 is at p = 0 or p = 1 or is its third term, "
+    "and the databases named attain it by Theorem 5.3. The true loss is smaller (see Figure 2)."
+)
 _SAMPLING = (
     "Every release on a line has the same guarantee. Grey: 95 % interval of simulated errors; "
     "lines without are exact."
 )
-_SUPPRESSION = "Blue: suppression helps, orange: it hurts, white with grey numbers: undecided."
+_DOTS = " Dots: the averages that the authors published."
+_UNIFORM_CHOICES = (
+    "The gains of k-median are next to nothing everywhere: with its many swaps, ε' is so small "
+    "that centres are chosen almost uniformly with and without suppression."
+)
+_SUPPRESSION = (
+    "Blue: suppression helps, orange: it hurts, white with grey numbers: undecided, =: exact "
+    "errors that differ by less than their precision."
+)
 _LINE = "To the right of the line suppression amplifies privacy by the named bound."
 _WITHOUT = (
     "The mechanism alone has the guarantee; its noise is not reduced. Releases differ in privacy."
 )
 
 
-PRIVACY_EPSILONS = (0.0, 0.5, 1.0, 2.0)
-_MOST_COLUMNS = 20
-_LARGEST_EPSILON = 100.0
-
-# Steps of about 1.5 to 2, so that lines neither crowd near the corner nor leave the middle empty.
-_LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 15, 30, 60)
-# Light and dark enough to be told apart in grey.
-_AMPLIFIED = "#74a9cf"
-_WORSE = "#fee8d2"
-
-REGIONS = (
-    ("copies of one record, one far away (p = 1)", "#fdae6b", ""),
-    ("records far apart, one between them (p = 0)", "#a1d99b", "..."),
-    ("copies of one record, in the other direction", "#bcbddc", "xxx"),
-    ("a mixture of both (0 < p < 1)", "#f7f7f7", "///"),
-)
-
-
-def privacy_figure(epsilons: Sequence[float] = PRIVACY_EPSILONS, resolution: int = 240) -> Figure:
-    """Return the privacy of outlier-score suppression as a picture (Figures 2 and 75).
-
-    Columns are the epsilon of the mechanism, axes the smallest and largest probability of deletion.
-    The first two rows show epsilon of the release, by Theorem 5.4 and by the mixture bound, with
-    the region in which privacy is amplified. The third shows which term of Theorem 5.4 is the
-    largest, and so which databases lose most by its proof.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The epsilon of the mechanism in every column.
-    resolution : int
-        Grid points along each axis.
-
-    Raises
-    ------
-    InvalidInput
-        If there are too many columns, or an epsilon is beyond all contours.
-    """
-    if not 1 <= len(epsilons) <= _MOST_COLUMNS or max(epsilons) > _LARGEST_EPSILON:
-        raise InvalidInput(
-            f"Expected one to {_MOST_COLUMNS} columns with an epsilon of at most "
-            f"{_LARGEST_EPSILON:g}."
-        )
-    columns = len(epsilons)
-    figure, axes = panels(2.75 * columns + 0.9, 9.4, 3, columns, sharex=True, sharey=True)
-    axis = (np.arange(resolution) + 0.5) / resolution
-    m, M = np.meshgrid(axis, axis)
-    # Values on the diagonal are repeated below it, so that areas run up to it.
-    M = np.maximum(M, m + 0.25 / resolution)
-    for column, epsilon in enumerate(epsilons):
-        axes[0, column].set_title(f"mechanism: ε = {usable(epsilon)}", fontsize=11)
-        for row, bound in enumerate((published_epsilon, mixture_epsilon)):
-            _draw_contours(axes[row, column], bound, epsilon, m, M)
-        _draw_regions(axes[2, column], epsilon, m, M)
-        axes[2, column].set_xlabel("m, smallest probability of deletion", fontsize=9)
-    shown = ("ε of the release\npublished", "ε of the release\nmixture")
-    for row, name in enumerate((*shown, "largest term of the\npublished")):
-        axes[row, 0].set_ylabel(f"{name} bound\n\nM, largest probability of deletion", fontsize=9)
-    figure.suptitle("What outlier-score suppression leaves of ε", fontsize=13)
-    _draw_legends(figure)
-    return figure
-
-
-def regions(epsilon: float, m: FloatArray, M: FloatArray) -> FloatArray:
-    """Return the number of the region at every (m, M), in the order of `REGIONS`.
-
-    Examples
-    --------
-    >>> regions(0.5, np.array([0.1, 0.45]), np.array([0.2, 0.9]))
-    array([0., 1.])
-    """
-    first, second, third = outlier_score.published_terms(epsilon, m, M)
-    l1, l2 = outlier_score.maximiser_l1, outlier_score.maximiser_l2
-    p = np.where(first >= second, l1(epsilon, m, M), l2(epsilon, m, M))
-    inside = np.where(p == 1, 0.0, np.where(p == 0, 1.0, 3.0))
-    return np.where(third > np.maximum(first, second), 2.0, inside)
-
-
-def _draw_contours(
-    axes: Axes,
-    bound: Callable[[float, FloatArray, FloatArray], FloatArray],
-    epsilon: float,
-    m: FloatArray,
-    M: FloatArray,
-) -> None:
-    values = bound(epsilon, m, M)
-    extent = m[0], m[0]
-    # A bound equal to epsilon up to rounding amplifies: without the margin the boundary flickers.
-    margin = 1e-12
-    axes.contourf(*extent, values, levels=[-1, epsilon + margin, 1e9], colors=[_AMPLIFIED, _WORSE])
-    levels = [level for level in _LEVELS if level != epsilon]
-    _cover_below_diagonal(axes)
-    above = np.ma.masked_where(np.triu(np.ones_like(values), k=1) > 0, values)
-    lines = axes.contour(*extent, above, levels=levels, colors="0.25", linewidths=0.7)
-    axes.clabel(lines, fmt=lambda value: f"{value:g}", fontsize=7)
-    if epsilon > 0:
-        axes.contour(*extent, above, levels=[epsilon], colors="#08306b", linewidths=2.2)
-    elif float(values.max()) == 0:
-        axes.text(0.3, 0.75, "ε = 0\neverywhere", ha="center", fontsize=9)
-    _frame(axes)
-
-
-def _draw_regions(axes: Axes, epsilon: float, m: FloatArray, M: FloatArray) -> None:
-    axes.contourf(
-        m[0],
-        m[0],
-        regions(epsilon, m, M),
-        levels=[-0.5, 0.5, 1.5, 2.5, 3.5],
-        colors=[colour for _, colour, _ in REGIONS],
-        hatches=[hatch for _, _, hatch in REGIONS],
-    )
-    _cover_below_diagonal(axes)
-    _frame(axes)
-
-
-def _cover_below_diagonal(axes: Axes) -> None:
-    axes.fill([0, 1, 1], [0, 0, 1], color="white", zorder=2.5)
-
-
-def _frame(axes: Axes) -> None:
-    axes.plot([0, 1], [0, 1], color="0.4", linewidth=1, linestyle=":", zorder=3)
-    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-    axes.tick_params(labelsize=8)
-
-
-def _draw_legends(figure: Figure) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    bounds: list[Any] = [
-        Patch(color=_AMPLIFIED, label="privacy is amplified (ε of the release ≤ ε)"),
-        Patch(color=_WORSE, label="privacy is lost"),
-        Line2D([], [], color="#08306b", linewidth=2, label="unchanged"),
-        Line2D([], [], color="0.4", linestyle=":", label="m = M: Poisson sampling"),
-    ]
-    worst = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="0.3", label=name)
-        for name, colour, hatch in REGIONS
-    ]
-    figure.legend(
-        handles=[*bounds, *worst],
-        loc="outside lower center",
-        ncols=2,
-        fontsize=9,
-        frameon=False,
-        title="Rows 1 and 2 (left), row 3: which databases lose most by Theorem 5.4 (right)",
-        title_fontsize=9,
-    )
-
-
 def _title(figure: PaperFigure) -> str:
     if figure.kind == "privacy":
-        return f"Figure {figure.number}: privacy of outlier-score suppression"
+        what = "ε after suppression by outlier scores" if figure.number == 2 else _REGIONS
+        return f"Figure {figure.number}: {what}"
     what = "Poisson sampling" if figure.kind == "sampling" else "outlier-score suppression"
     by_data: dict[str, list[str]] = {}
     for subject in figure.subjects:
         by_data.setdefault(subject.data_name, []).append(subject.mechanism)
-    names = "; ".join(f"{data} ({'; '.join(of)})" for data, of in by_data.items())
+    names = "; ".join(
+        f"{data} ({'; '.join(map(shown_mechanism, of))})" for data, of in by_data.items()
+    )
     less = "" if figure.noise_reduction else ", without noise reduction"
     return f"Figure {figure.number}: {what}{less}: {names}"
 
@@ -338,49 +250,80 @@ def _table(computed: Computed) -> pd.DataFrame:
     return table
 
 
+def _epsilons(computed: Computed) -> Sequence[float]:
+    return computed.settings.epsilons or PRIVACY_EPSILONS
+
+
 def _exhibit(figure: PaperFigure) -> Exhibit:
     name, title = f"figure-{figure.number:02d}", _title(figure)
     if figure.kind == "privacy":
+        is_first = figure.number == 2
+        numbers, of_privacy = (
+            (privacy_figures.bound_numbers, privacy_figures.bounds_figure)
+            if is_first
+            else (privacy_figures.region_numbers, privacy_figures.regions_figure)
+        )
         return Exhibit(
             name,
             title,
-            "What outlier-score suppression leaves of ε, by both bounds; nothing is simulated.",
-            _privacy_numbers,
-            lambda computed: privacy_figure(computed.settings.epsilons or PRIVACY_EPSILONS),
+            _BY_BOTH_BOUNDS if is_first else _WHERE_IT_SIMPLIFIES,
+            lambda computed: numbers(_epsilons(computed)),
+            lambda computed: of_privacy(_epsilons(computed)),
+            quick=True,
         )
-    caption, draw = _SAMPLING, sampling_figure
-    if figure.kind == "suppression":
-        words = (_SUPPRESSION, _LINE) if figure.noise_reduction else (_WITHOUT, _SUPPRESSION)
-        caption, draw = " ".join(words), suppression_figure
+    data = tuple(dict.fromkeys(one.data for one in figure.subjects if one.own is None))
+    if figure.kind == "sampling":
+        return Exhibit(
+            name,
+            title,
+            lambda computed: _SAMPLING + (_DOTS if computed.settings.artefact else ""),
+            lambda computed: _with_published(figure, computed),
+            lambda computed: sampling_figure(figure, _table(computed), _published(computed)),
+            partial(cells.figure_cells, figure),
+            data,
+        )
+    words = (_SUPPRESSION, _LINE) if figure.noise_reduction else (_WITHOUT, _SUPPRESSION)
     return Exhibit(
         name,
         title,
-        caption,
+        " ".join((*words, *([_UNIFORM_CHOICES] if _is_kmedian(figure) else []))),
         lambda computed: cells.of_figure(_table(computed), figure),
-        lambda computed: draw(figure, _table(computed)),
+        lambda computed: suppression_figure(figure, _table(computed)),
         partial(cells.figure_cells, figure),
-        tuple(dict.fromkeys(one.data for one in figure.subjects if one.own is None)),
+        data,
     )
 
 
-def _privacy_numbers(computed: Computed) -> pd.DataFrame:
-    """Return both bounds on a grid."""
-    steps = np.round(0.05 * np.arange(1, 20), 2)
-    m, M = (steps[index] for index in np.triu_indices(len(steps)))
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "epsilon": epsilon,
-                    "m": m,
-                    "M": M,
-                    "published": published_epsilon(epsilon, m, M),
-                    "mixture": mixture_epsilon(epsilon, m, M),
-                }
-            )
-            for epsilon in computed.settings.epsilons or PRIVACY_EPSILONS
-        ]
-    )
+def _is_kmedian(figure: PaperFigure) -> bool:
+    return any(subject.statistic == "k-median" for subject in figure.subjects)
+
+
+def _published(computed: Computed) -> pd.DataFrame | None:
+    """Return the authors' averages next to ours, if their files were given."""
+    return computed.once(published_next_to_ours) if computed.settings.artefact else None
+
+
+def published_next_to_ours(computed: Computed) -> pd.DataFrame | None:
+    """Return the authors' averages with ours and with z-scores, or None without their files."""
+    known = computed.settings.artefact
+    if not isinstance(known, artefact.Artefact):
+        return None
+    ours = computed.frame(cells.AS_PUBLISHED_ERROR)
+    table = computed.once(cells.judged_cells)
+    if table is None:
+        return None
+    return artefact.compared(pd.concat([table, ours], ignore_index=True), known)
+
+
+def _with_published(figure: PaperFigure, computed: Computed) -> pd.DataFrame:
+    """Return the numbers of a figure, with the authors' and z-scores if their files were given."""
+    numbers = cells.of_figure(_table(computed), figure)
+    published = _published(computed)
+    if published is None or published.empty:
+        return numbers
+    keys = ["data", "column", "mechanism", "epsilon", "rate"]
+    added = published.drop(columns=["error"])
+    return numbers.merge(added, on=keys, how="left")
 
 
 def survival(computed: Computed) -> pd.DataFrame | None:
@@ -398,12 +341,17 @@ def survival(computed: Computed) -> pd.DataFrame | None:
         rows = of_subject(table, subject)
         rows = rows[(rows["kind"] == "outlier-score") & rows["noise_reduction"]]
         for bound, part in rows.groupby("bound"):
-            standings = ("worse", "undecided", "better", "unattainable")
+            standings = ("worse", "equal", "undecided", "better", "unattainable")
             counts = {name: int((part["standing"] == name).sum()) for name in standings}
-            survives = "yes" if counts["worse"] else "nothing decided"
+            decided = counts["worse"] + counts["equal"] + counts["better"]
+            survives = f"in all {decided} decided of {len(part)}" if decided else "nothing decided"
             if counts["better"]:
-                survives = f"not in {counts['better']} cells"
-            line = {"statistic": subject.mechanism, "data": subject.data_name, "bound": bound}
+                survives = f"not in {counts['better']} cells of {decided} decided"
+            line = {
+                "statistic": shown_mechanism(subject.mechanism),
+                "data": subject.data_name,
+                "bound": bound,
+            }
             lines.append({**line, **counts, "conclusion survives": survives})
     return pd.DataFrame(lines) if lines else None
 
@@ -416,7 +364,7 @@ def side_by_side(computed: Computed) -> pd.DataFrame:
     for (statistic, data), part in surviving.groupby(["statistic", "data"], sort=False):
         line = {"statistic": statistic, "data": data}
         for row in part.to_dict("records"):
-            counts = [(row[name], name) for name in ("worse", "undecided", "better")]
+            counts = [(row[name], name) for name in _COUNTED]
             line[f"{row['bound']} bound"] = ", ".join(f"{n} {name}" for n, name in counts if n)
         said = dict(zip(part["bound"], part["conclusion survives"], strict=True))
         together = [f"{bound}: {words}" for bound, words in said.items()]
@@ -427,16 +375,57 @@ def side_by_side(computed: Computed) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+_COUNTED = ("worse", "equal", "undecided", "better")
 CONCLUSION = Exhibit(
     "conclusion",
     "Does the paper's conclusion survive the tight privacy bound?",
     "At the same guarantee: in how many of 180 cells (ε, m, M) suppression is worse or better than "
-    "no omission; the others cannot reach the guarantee by that bound. Undecided: modes that are "
-    "never missed either way, and differences that the runs do not resolve.",
+    "no omission; the others cannot reach the guarantee by that bound. Equal: modes that are never "
+    "missed either way. Undecided: differences that the runs do not resolve.",
     survival,
     shown=side_by_side,
 )
-EXHIBITS = (CONCLUSION, *(_exhibit(figure) for figure in cells.FIGURES.values()))
+
+
+def _artefact_cells(settings: Settings) -> Iterator[Cell]:
+    """Give the cells of the authors' curves, by our mechanisms and by theirs."""
+    if isinstance(settings.artefact, artefact.Artefact):
+        for subject in (*settings.artefact.curves, *artefact.variants(settings.artefact)):
+            yield from cells.subject_cells(subject, settings, "sampling")
+
+
+def _by_curve(computed: Computed) -> pd.DataFrame:
+    """Return a line per curve and ε: how far the authors' averages are from ours, and why."""
+    rows = computed.once(published_next_to_ours)
+    assert rows is not None
+    lines = []
+    for (data, column, mechanism, epsilon), part in rows.groupby(
+        ["data", "column", "mechanism", "epsilon"], sort=False
+    ):
+        line = {
+            "curve": f"{shown_mechanism(mechanism)} of {data} {column}".rstrip(),
+            "ε": f"{epsilon:g}",
+            "rates": len(part),
+            "published / ours": float((part["published"] / part["error"]).median()),
+            "median |z|": float(part["z"].abs().median()),
+        }
+        if "z as published" in part and part["z as published"].notna().any():
+            line["median |z| as published"] = float(part["z as published"].abs().median())
+        lines.append({**line, "known cause": part["cause"].iloc[0]})
+    return pd.DataFrame(lines).fillna("")
+
+
+ARTEFACT = Exhibit(
+    "artefact",
+    "The authors' averages next to ours",
+    "z-scores of the published averages against our errors, and where the authors' code is known "
+    "to differ, against the mechanism as they have it, which is not private. Within chance, the "
+    "median of |z| is .67.",
+    published_next_to_ours,
+    cells=_artefact_cells,
+    shown=_by_curve,
+)
+EXHIBITS = (CONCLUSION, ARTEFACT, *(_exhibit(figure) for figure in cells.FIGURES.values()))
 
 
 def exhibits_on(data: OwnData) -> tuple[Exhibit, ...]:
@@ -447,11 +436,15 @@ def exhibits_on(data: OwnData) -> tuple[Exhibit, ...]:
 def notes(computed: Computed) -> tuple[str, ...]:
     """Return how the work was split by statistic."""
     timings = computed.results.timings()
+    known = computed.settings.artefact
+    left_out = known.left_out if isinstance(known, artefact.Artefact) else ()
+    unknown = f"No curve of the paper: {', '.join(left_out)}."
+    said = (unknown,) if left_out else ()
     if timings.empty:
-        return ()
+        return said
     statistic = timings["mechanism"].str.split(",").str[0]
     split = timings.groupby(statistic)["seconds"].sum().sort_values(ascending=False)
     parts = ", ".join(f"{name} {show_duration(seconds)}" for name, seconds in split.items())
     authors = " The authors state about five days on 64 cores."
     whose = "" if computed.settings.data is not None else authors
-    return (f"Work by statistic, summed over cores: {parts}.{whose}",)
+    return (f"Work by statistic, summed over cores: {parts}.{whose}", *said)

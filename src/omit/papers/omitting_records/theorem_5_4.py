@@ -89,7 +89,7 @@ class Verification(Result):
     """
 
     command: ClassVar[str] = "verify theorem-5.4"
-    caution: ClassVar[str | None] = None
+    warning: ClassVar[str | None] = None
     removing: Disagreement
     adding: Disagreement
     superfluous: Disagreement

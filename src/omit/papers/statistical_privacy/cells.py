@@ -1,27 +1,17 @@
-"""The numbers behind Breutigam and Reischuk's tables, and their theorems by enumeration.
-
-What Tables 1 and 2 print is here as data, next to what is computed for the same cells. Theorems 5.1
-to 5.4 bound the delta of a random partition by an average over its blocks. They are held against
-the definition: in small cases every database, every partition and every list of answers is listed.
-"""
+"""The numbers behind Breutigam and Reischuk's tables: what they print, next to what is computed."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from omit._numeric import FloatArray
 from omit.papers.base import Computed
-from omit.statistical.assumptions import Entries
-from omit.statistical.composition import Analyst, Answers, ScoreQuery, ask, composition_bound
 from omit.statistical.planner import plan
+from omit.statistical.properties import property_curve
 from omit.study.cell import Cell, Computation, Row
 
 
@@ -125,86 +115,19 @@ def match(printed: float, value: float, decimals: int) -> str:
     return "rounded" if round(value * scale) == wanted else "differs"
 
 
-Law: TypeAlias = Mapping[Any, float]
-
-_ONES = ScoreQuery("ones", {0: 0, 1: 1})
-_ZEROS = ScoreQuery("zeros", {0: 1, 1: 0})
-_LARGE = ScoreQuery("large", {0: 0, 1: 0, 2: 1})
-_TOTAL = ScoreQuery("total", {0: 0, 1: 1, 2: 2})
-_COIN, _OTHER_COIN = {0: 0.7, 1: 0.3}, {0: 0.2, 1: 0.8}
-_THREE, _OTHER_THREE = {0: 0.5, 1: 0.3, 2: 0.2}, {0: 0.1, 1: 0.1, 2: 0.8}
+SAMPLE = 400
+"""How many entries the sample of Section 4's pictures has."""
+FIXED_EPSILONS = (0.02, 0.1, 0.2, 0.5)
 
 
-def _suspicious(answers: Answers) -> ScoreQuery:
-    """Ask for the total first, and go on depending on the answer."""
-    return _LARGE if answers and answers[-1] >= 2 else _TOTAL
+def deltas_by_size(computed: Computed | None = None) -> dict[float, FloatArray]:
+    """Return delta of a count on 1 to `SAMPLE` unknown coins, for a few epsilons.
 
-
-@dataclass(frozen=True)
-class SmallCase:
-    """A case of a theorem that is small enough to list: groups of entries, blocks, an analyst."""
-
-    groups: tuple[tuple[int, Law], ...]
-    sizes: tuple[int, ...]
-    analyst: Analyst
-
-
-SMALL_CASES: Mapping[str, SmallCase] = MappingProxyType(
-    {
-        "Theorem 5.1": SmallCase(((6, _COIN),), (3, 3), ask(_ONES, _ONES)),
-        "Theorem 5.1, unequal blocks": SmallCase(((6, _COIN),), (1, 4), ask(_ONES, _ZEROS)),
-        "Theorem 5.1, three values": SmallCase(((5, _THREE),), (3, 2), ask(_TOTAL, _LARGE)),
-        "Theorem 5.2": SmallCase(((3, _COIN), (3, _OTHER_COIN)), (2, 4), ask(_ONES, _ONES)),
-        "Theorem 5.3": SmallCase(((5, _THREE),), (2, 2, 1), _suspicious),
-        "Theorem 5.4": SmallCase(((3, _THREE), (2, _OTHER_THREE)), (2, 3), _suspicious),
-    }
-)
-ENUMERATED_EPSILONS = (0.0, 0.1, 0.7)
-
-
-def _enumerated(parameters: Row, prepared: object, rng: np.random.Generator) -> list[Row]:
-    """Return the delta of the answers by their definition, and by the theorem."""
-    case = SMALL_CASES[parameters["case"]]
-    laws = [law for size, law in case.groups for _ in range(size)]
-    released = [_released(laws, value, case) for value in laws[0]]
-    entries, epsilons = Entries(case.groups), ENUMERATED_EPSILONS
-    bound = composition_bound(
-        entries, case.sizes, case.analyst, epsilons, critical=0, method="listed"
-    )
-    return [
-        {
-            "epsilon": epsilon,
-            "delta": max(
-                math.fsum(max(0.0, p - math.exp(epsilon) * q.get(x, 0.0)) for x, p in law.items())
-                for law, q in itertools.permutations(released, 2)
-            ),
-            "bound": float(delta),
-        }
-        for epsilon, delta in zip(epsilons, bound.delta, strict=True)
-    ]
-
-
-def _released(laws: Sequence[Law], value: int, case: SmallCase) -> dict[Answers, float]:
-    """Return the law of all answers if the first entry has a value."""
-    fixed = [{value: 1.0}, *laws[1:]]
-    # Every way to draw disjoint blocks of these sizes, with the entries that remain.
-    partitions: list[tuple[tuple[tuple[int, ...], ...], set[int]]] = [((), set(range(len(laws))))]
-    for size in case.sizes:
-        partitions = [
-            ((*blocks, block), rest - set(block))
-            for blocks, rest in partitions
-            for block in itertools.combinations(sorted(rest), size)
-        ]
-    released: dict[Answers, float] = defaultdict(float)
-    for database in itertools.product(*fixed):
-        weight = math.prod(law[entry] for law, entry in zip(fixed, database, strict=True))
-        for blocks, _ in partitions:
-            answers: Answers = ()
-            for block in blocks:
-                scores = case.analyst(answers).scores
-                answers = (*answers, sum(scores[database[entry]] for entry in block))
-            released[answers] += weight / len(partitions)
-    return released
-
-
-ENUMERATED = Computation("composition by enumeration", 1, _enumerated)
+    Examples
+    --------
+    >>> deltas_by_size()[0.1][:3].round(4)
+    array([1.    , 0.5   , 0.4737])
+    """
+    epsilon = np.array(FIXED_EPSILONS)
+    deltas = [property_curve(size, 0.5, epsilon).delta for size in range(1, SAMPLE + 1)]
+    return dict(zip(FIXED_EPSILONS, np.array(deltas).T, strict=True))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from omit._numeric import FloatArray
+from omit.laws.counts import hypergeometric_window
 from omit.papers.base import Computed, Exhibit, Settings
 from omit.papers.statistical_privacy import cells
-from omit.report.figure import panels
+from omit.papers.statistical_privacy.theorems import THEOREMS
+from omit.report.figure import epsilon_label, panels
 from omit.statistical.curve import PrivacyCurve
 from omit.statistical.figures import COLOURS, STYLES, draw_curves
 from omit.statistical.partition import Partition
@@ -53,6 +56,7 @@ def _table(number: int, table: cells.PrintedTable) -> Exhibit:
         "exact' is by exact accounting at the δ of Theorem 5.1, the last column at the exact δ.",
         lambda computed: table_frame(table.compared(computed)),
         cells=lambda settings: table.cells(),
+        quick=True,
     )
 
 
@@ -80,7 +84,7 @@ def _curves(
         return figure
 
     needed = table.cells() if table else ()
-    return Exhibit(name, title, caption, numbers, draw, lambda settings: needed)
+    return Exhibit(name, title, caption, numbers, draw, lambda settings: needed, quick=True)
 
 
 def _curves_of(table: cells.PrintedTable) -> Exhibit:
@@ -112,6 +116,61 @@ def _known_curves() -> dict[str, PrivacyCurve]:
         f"{known:,} of {n:,} known": property_curve(n, 0.5, epsilon, known=known)
         for known in (0, n // 2, 7 * n // 8, 31 * n // 32)
     }
+
+
+def _threshold_bounds(computed: Computed) -> dict[float, tuple[FloatArray, float]]:
+    """Return Section 4's bound for every threshold, and the average that it bounds, by epsilon."""
+    size = cells.SAMPLE
+    known, weights, _ = hypergeometric_window(2 * size - 1, size, size - 1, rarity=700.0)
+    share = np.zeros(size)
+    share[known] = weights
+    bounds = {}
+    for epsilon, deltas in computed.once(cells.deltas_by_size).items():
+        by_known = deltas[::-1]  # none known first
+        below = np.cumsum(share)
+        bounds[epsilon] = (1 - below + below * by_known, float(share @ by_known))
+    return bounds
+
+
+def _thresholds(computed: Computed) -> pd.DataFrame:
+    """Return delta over the number of unknown entries, and the bound over the threshold."""
+    bounds = computed.once(_threshold_bounds)
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "epsilon": epsilon,
+                    "unknown": np.arange(1, len(deltas) + 1),
+                    "delta": deltas,
+                    "threshold": np.arange(len(deltas) - 1, -1, -1),
+                    "bound": bounds[epsilon][0][::-1],
+                    "average": bounds[epsilon][1],
+                }
+            )
+            for epsilon, deltas in computed.once(cells.deltas_by_size).items()
+        ]
+    )
+
+
+def _threshold_figure(computed: Computed) -> Figure:
+    figure, ((left, right),) = panels(10.5, 4.4, columns=2)
+    bounds = computed.once(_threshold_bounds)
+    curves = computed.once(cells.deltas_by_size)
+    for (epsilon, deltas), colour, style in zip(curves.items(), COLOURS, STYLES, strict=False):
+        line: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": 1.8}
+        left.plot(np.arange(1, len(deltas) + 1), deltas, label=epsilon_label(epsilon), **line)
+        bound, average = bounds[epsilon]
+        best = int(np.argmin(bound))
+        right.plot(np.arange(len(bound)), bound, label=epsilon_label(epsilon), **line)
+        right.plot([best], [bound[best]], "o", color=colour, markersize=6)
+        right.axhline(average, color=colour, linewidth=0.8, linestyle=style)
+    left.set(xlabel="unknown entries", ylabel="δ", ylim=(0, 1), xlim=(0, cells.SAMPLE))
+    right.set(xlabel="threshold: known entries in the sample", ylabel="bound on δ", yscale="log")
+    right.set_xlim(cells.SAMPLE * 0.4, cells.SAMPLE * 0.7)
+    for axes in (left, right):
+        axes.grid(color="0.9")
+        axes.legend(frameon=False)
+    return figure
 
 
 _DP = (
@@ -185,24 +244,28 @@ EXHIBITS = (
         _counts,
         _counts_figure,
         _cells_of_both,
+        quick=True,
     ),
     _curves(
         "known-entries",
-        "What known entries cost (Section 4; the figure missing in the paper)",
+        "What known entries cost (Section 4)",
         "One property query on all entries. Known entries protect nobody: the curve is that of a "
         "database without them.",
         _known_curves,
         1e-9,
     ),
+    THEOREMS.exhibit(),
     Exhibit(
-        "composition",
-        "Theorems 5.1 to 5.4 in small cases",
-        "δ of all answers by its definition, over every database and every partition, next to the "
-        "average that the theorem states.",
-        lambda computed: computed.frame(cells.ENUMERATED),
-        cells=lambda settings: (
-            *_cells_of_both(settings),
-            *cells.ENUMERATED.grid(case=list(cells.SMALL_CASES)),
-        ),
+        "threshold",
+        "δ at a fixed ε: first rapid, then flat (Section 4; the figure missing in the paper)",
+        f"Left: δ of a count over the unknown entries among those it is computed on, p = 1/2. "
+        f"Right: a sample of {cells.SAMPLE:,} of {2 * cells.SAMPLE:,} entries of which the "
+        "adversary knows half. If more than the threshold of the sample are known, δ counts as 1, "
+        "else as that at the threshold; dots are the best thresholds, and thin lines the average "
+        "over the number of known entries, which every threshold bounds.",
+        _thresholds,
+        _threshold_figure,
+        lambda settings: (),
+        quick=True,
     ),
 )

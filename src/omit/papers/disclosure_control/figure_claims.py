@@ -1,0 +1,507 @@
+"""What Figures 2 to 5 of the disclosure-control paper show, and how it is judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from omit._numeric import FloatArray, as_array
+from omit.disclosure.measures import GroupMap
+from omit.papers.claims import Claim, Finding, Judge, agreement, claim, under_every_reading
+from omit.papers.disclosure_control import cells, example
+from omit.papers.disclosure_control.classifiers import BELOW, DROPPED, figure_4
+from omit.papers.disclosure_control.table_claims import ALIKE, DONORS, EMPTY_CELLS, by_reading
+
+_FLAT = 0.2  # hardly any change: a fifth of the change that is compared with
+_TOLD, _HARDLY_TOLD = 0.5, 0.1  # shares of what a constant guess loses
+_NEARLY_ALL = 0.99
+
+_of_figure_4 = partial(claim, "Figure 4", "figure-4", of=figure_4)
+
+
+def _on_figure_2(sentence: str, name: str, methods: dict[str, str], judge: object) -> Claim:
+    made = by_reading(methods, judge)  # type: ignore[arg-type]  # a judge of a method
+    return Claim("Figure 2", sentence, ("figure-2",), made, cells.figure_2, name)
+
+
+def _ratios(table: pd.DataFrame, method: str, measure: str) -> pd.DataFrame:
+    """Return randomised over original by parameter and ε, where the original is not 0."""
+    part = table[table["method"] == method]
+    wide = part.pivot(index="parameter", columns="epsilon", values=measure)
+    wide = wide[wide[math.inf] > 0]
+    return wide.drop(columns=math.inf).div(wide[math.inf], axis=0)
+
+
+def _points(ratios: pd.DataFrame) -> FloatArray:
+    return as_array(ratios).reshape(-1)
+
+
+def like_the_original(table: pd.DataFrame, method: str) -> Finding:
+    """Return whether the errors of the randomised version are nearly those of the original."""
+    errors = _points(_ratios(table, method, "absolute error"))
+    near = (errors >= 1 / ALIKE) & (errors <= ALIKE)
+    return Finding(
+        agreement(*near),
+        f"The exact error of the randomised version is {errors.min():.3f} to {errors.max():.3f} "
+        f"times that of the original, between 1/{ALIKE:g} and {ALIKE:g} times at {int(near.sum())} "
+        f"of {len(near)} points.{_left_out(table, method, 'absolute error')}",
+    )
+
+
+def as_fair_as_the_original(table: pd.DataFrame, method: str) -> Finding:
+    """Return whether α of the randomised version is comparable to the original's, or less."""
+    fairness = _points(_ratios(table, method, "fairness"))
+    near = fairness <= ALIKE
+    return Finding(
+        agreement(*near),
+        f"The exact α of the randomised version is {fairness.min():.2f} to {fairness.max():.2f} "
+        f"times that of the original, {ALIKE:g} times at most at {int(near.sum())} of {len(near)} "
+        f"points.{_left_out(table, method, 'fairness')}",
+    )
+
+
+def approaches_the_original(table: pd.DataFrame, method: str) -> Finding:
+    """Return whether the error comes nearer to the original's with every larger ε."""
+    off = (_ratios(table, method, "absolute error") - 1).abs()
+    nearer = off.diff(axis=1).iloc[:, 1:] <= 1e-12
+    steps = as_array(nearer).reshape(-1)
+    shown = ", ".join(f"{value:.2%}" for value in off.max())
+    return Finding(
+        agreement(*steps),
+        f"It comes nearer in {int(steps.sum())} of {len(steps)} steps of ε; the largest "
+        f"differences are {shown} at ε = 0.5, 1, 2, 4.",
+    )
+
+
+def sometimes_more_precise(table: pd.DataFrame, method: str) -> Finding:
+    """Return whether the randomised version has the smaller error anywhere."""
+    smaller = _points(_ratios(table, method, "absolute error")) < 1 - 1e-12
+    return Finding(
+        "holds" if smaller.any() else "fails",
+        f"The randomised version has the smaller exact error at {int(smaller.sum())} of "
+        f"{len(smaller)} points.",
+    )
+
+
+def _left_out(table: pd.DataFrame, method: str, measure: str) -> str:
+    """Return which points have no ratio because the original has 0."""
+    part = table[(table["method"] == method) & (table["epsilon"] == math.inf)]
+    none = part[part[measure] <= 0]["parameter"]
+    listed = ", ".join(f"{parameter:g}" for parameter in none)
+    return f" Left out, because the original has 0: {listed}." if listed else ""
+
+
+def many_counts_stay(table: pd.DataFrame) -> Finding:
+    """Return whether suppression shows most counts that are not 0 as they are."""
+    parts = [
+        f"at k = {row['k']:g} {row['counts']:.0%} of the counts that are not 0, with "
+        f"{row['records']:.1%} of the records"
+        for row in table.to_dict("records")
+    ]
+    return Finding(
+        agreement(*(table[table["k"] == example.THRESHOLD]["counts"] > 0.5)),
+        f"In Massachusetts it leaves as they are, {'; '.join(parts)}.",
+    )
+
+
+FIGURE_1 = (
+    Claim(
+        "Figure 1",
+        "For k = 3 a large number of counts are revealed even after suppression.",
+        ("table-1",),
+        many_counts_stay,
+        cells.revealed,
+        "many-counts-stay",
+    ),
+)
+FIGURE_2 = (
+    _on_figure_2(
+        "Randomised suppression has nearly the errors of suppression.",
+        "errors-like-suppression",
+        EMPTY_CELLS,
+        like_the_original,
+    ),
+    _on_figure_2(
+        "Randomised swapping has nearly the errors of swapping.",
+        "errors-like-swapping",
+        DONORS,
+        like_the_original,
+    ),
+    _on_figure_2(
+        "The fairness of randomised suppression is comparable to that of suppression, or better.",
+        "as-fair-as-suppression",
+        EMPTY_CELLS,
+        as_fair_as_the_original,
+    ),
+    _on_figure_2(
+        "The fairness of randomised swapping is comparable to that of swapping, or better.",
+        "as-fair-as-swapping",
+        DONORS,
+        as_fair_as_the_original,
+    ),
+    _on_figure_2(
+        "With a larger ε the errors of randomised swapping approach those of swapping.",
+        "approaches-swapping",
+        DONORS,
+        approaches_the_original,
+    ),
+    Claim(
+        "Section 4",
+        "A randomised version may be more precise than the original at some ε.",
+        ("figure-2",),
+        by_reading(EMPTY_CELLS | DONORS, sometimes_more_precise),
+        cells.figure_2,
+        "sometimes-more-precise",
+    ),
+)
+
+
+def _group_errors(maps: Sequence[GroupMap], swapping: str) -> dict[str, dict[str, float]]:
+    """Return the errors of white and of black men by mechanism, with one reading of swapping."""
+    others = [f"randomised {name}" for name in cells.SWAPPINGS if name != swapping]
+    return {
+        group: {
+            one.protection: one.error
+            for one in maps
+            if one.group == group and one.protection not in others
+        }
+        for group in ("white men", "black men")
+    }
+
+
+def swapping_burdens_black_men(maps: Sequence[GroupMap], swapping: str) -> Finding:
+    """Return whether swapping is the worst for black men, who all fare worse than white men."""
+    errors = _group_errors(maps, swapping)
+    white, black = errors["white men"], errors["black men"]
+    listed = ", ".join(f"{name} {white[name]:.1f} and {black[name]:.1f}" for name in black)
+    return Finding(
+        agreement(
+            max(black.values()) == black[f"randomised {swapping}"]
+            and all(black[name] > white[name] for name in black)
+        ),
+        f"Expected absolute error for 100 white and 100 black men: {listed}.",
+    )
+
+
+def laplace_is_fairest(maps: Sequence[GroupMap], swapping: str) -> Finding:
+    """Return whether Laplace has the smallest errors, and the smallest difference of groups."""
+    errors = _group_errors(maps, swapping)
+    white, black = errors["white men"], errors["black men"]
+    gap = {name: abs(black[name] - white[name]) for name in black}
+    return Finding(
+        agreement(*(_smallest(errors) == "Laplace" for errors in (white, black, gap))),
+        f"Smallest for white men: {_smallest(white)}; for black men: {_smallest(black)}; "
+        f"smallest difference: {_smallest(gap)}.",
+    )
+
+
+def gaussian_is_like_suppression(maps: Sequence[GroupMap]) -> Finding:
+    """Return whether discrete Gaussian noise and suppression treat the groups alike."""
+    errors = _group_errors(maps, cells.SWAPPINGS[0])
+    white, black = errors["white men"], errors["black men"]
+    gap = {name: black[name] - white[name] for name in black}
+    ratio = gap["discrete Gaussian"] / gap["randomised suppression"]
+    return Finding(
+        agreement(1 / ALIKE <= ratio <= ALIKE),
+        "The difference between black and white men, for 100 records, is "
+        f"{gap['discrete Gaussian']:.1f} with discrete Gaussian noise and "
+        f"{gap['randomised suppression']:.1f} with suppression.",
+    )
+
+
+def _smallest(values: dict[str, float]) -> str:
+    return min(values, key=lambda name: values[name])
+
+
+def denser_is_better_for_noise(table: pd.DataFrame, control: str) -> Finding:
+    """Return whether noise loses against a method the more, the sparser a group is."""
+    ratios = {name: table[name] / table[f"randomised {control}"] for name in cells.NOISY}
+    ranks = {name: _kendall(table["empty cells"], ratio) for name, ratio in ratios.items()}
+    sparsest = table["empty cells"] >= table["empty cells"].median()
+    worse = [float(np.median(ratio[sparsest])) for ratio in ratios.values()]
+    listed = ", ".join(f"{name} {rank:+.2f}" for name, rank in ranks.items())
+    return Finding(
+        agreement(*(rank > 0 for rank in ranks.values()), *(ratio > 1 for ratio in worse)),
+        f"Rank correlation of a group's share of empty cells with the ratio of errors: {listed}; "
+        f"in the sparser half of {len(table)} groups the median ratios are "
+        f"{', '.join(f'{ratio:.2f}' for ratio in worse)}.",
+    )
+
+
+def _kendall(first: pd.Series[float], second: pd.Series[float]) -> float:
+    """Return Kendall's rank correlation, ties counted as half."""
+    signs = np.sign(np.subtract.outer(as_array(first), as_array(first)))
+    others = np.sign(np.subtract.outer(as_array(second), as_array(second)))
+    return float((signs * others).sum() / max(1.0, float(np.abs(signs).sum())))
+
+
+FIGURE_3 = (
+    Claim(
+        "Figure 3",
+        "Swapping has the largest errors for black men, and every mechanism has larger errors for "
+        "black than for white men.",
+        ("figure-3",),
+        by_reading(DONORS, swapping_burdens_black_men),
+        cells.figure_3,
+        "swapping-burdens-black-men",
+    ),
+    Claim(
+        "Figure 3",
+        "The Laplace histogram has the smallest errors and the smallest disparity.",
+        ("figure-3",),
+        by_reading(DONORS, laplace_is_fairest),
+        cells.figure_3,
+        "laplace-is-fairest",
+    ),
+    Claim(
+        "Figure 3",
+        "Discrete Gaussian noise and randomised suppression behave alike in their disparity.",
+        ("figure-3",),
+        gaussian_is_like_suppression,
+        cells.figure_3,
+        "gaussian-is-like-suppression",
+    ),
+    Claim(
+        "Section 7",
+        "Noise performs worse than randomised suppression and swapping as groups get sparser.",
+        ("sparsity",),
+        by_reading(
+            {
+                "randomised suppression": cells.SUPPRESSIONS[0],
+                **{f"swapping and {name}": method for name, method in DONORS.items()},
+            },
+            denser_is_better_for_noise,
+        ),
+        cells.sparsity,
+        "noise-and-sparsity",
+    ),
+)
+
+
+def _at_defaults(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracies at k = 6 and a swap rate of 25 %."""
+    k, rate = table["k"].fillna(cells.THRESHOLD), table["rate"].fillna(cells.RATE)
+    return table[(k == cells.THRESHOLD) & (rate == cells.RATE)]
+
+
+def _noise_classifies_better(missing: str, at_defaults: bool) -> Judge:
+    def judge(every: pd.DataFrame) -> Finding | None:
+        table = every[every["missing"] == missing]
+        table = _at_defaults(table) if at_defaults else table
+        if table.empty:
+            return None
+        noisy, control = _by_epsilon(table)
+        large = [epsilon for epsilon in noisy if epsilon >= 1]
+        return Finding(
+            agreement(all(min(noisy[e]) > max(control[e]) for e in large)),
+            f"All accuracies lie between {table['accuracy'].min():.1f} and "
+            f"{table['accuracy'].max():.1f} %, the unprotected baseline has "
+            f"{table['baseline'].iloc[0]:.1f} % and a constant guess "
+            f"{table['constant'].iloc[0]:.1f} %; {told_apart(table)}.",
+        )
+
+    return judge
+
+
+def _by_epsilon(table: pd.DataFrame) -> tuple[dict[float, list[float]], dict[float, list[float]]]:
+    """Return the accuracies of noise and of all other methods at every ε."""
+    noisy, control = {}, {}
+    for epsilon in sorted(set(table["epsilon"]) - {math.inf}):
+        here = table[table["epsilon"].isin([epsilon, math.inf])]
+        with_noise = here["mechanism"].isin(cells.NOISY)
+        noisy[epsilon] = here[with_noise]["accuracy"].tolist()
+        control[epsilon] = here[~with_noise]["accuracy"].tolist()
+    return noisy, control
+
+
+def told_apart(table: pd.DataFrame) -> str:
+    """Return whether the task tells mechanisms apart, by what a constant guess would lose."""
+    apart = float(table["accuracy"].max() - table["accuracy"].min())
+    noise = 2 * float(table["standard error"].max())
+    share = apart / float(table["baseline"].iloc[0] - table["constant"].iloc[0])
+    verdict = "tells" if share >= _TOLD else "hardly tells"
+    if apart <= noise or share < _HARDLY_TOLD:
+        verdict = "does not tell"
+    return (
+        f"they are {apart:.2f} percentage points apart (two standard errors are {noise:.2f}), "
+        f"{share:.0%} of what a constant guess loses: the task {verdict} the mechanisms apart"
+    )
+
+
+def parameters_matter_more(every: pd.DataFrame, method: str) -> Finding:
+    """Return whether accuracy depends on k or the swap rate more than on ε."""
+    part = every[(every["missing"] == BELOW) & (every["mechanism"] == f"randomised {method}")]
+    parameter = "rate" if method in cells.SWAPPINGS else "k"
+    wide = part.pivot(index=parameter, columns="epsilon", values="accuracy")
+    over_parameter, over_epsilon = float(np.ptp(wide.mean(axis=1))), float(np.ptp(wide.mean()))
+    noise = 2 * float(part["standard error"].max()) / math.sqrt(min(wide.shape))
+    return Finding(
+        agreement(over_parameter > over_epsilon + noise),
+        f"The mean accuracy ranges over {over_parameter:.2f} percentage points with {parameter} "
+        f"and over {over_epsilon:.2f} with ε (two standard errors: {noise:.2f}).",
+    )
+
+
+@_of_figure_4("The accuracy from noisy histograms is much closer to the baseline than any other.")
+def noise_is_nearest_to_the_baseline(every: pd.DataFrame) -> Finding:
+    """Return whether both noisy histograms are nearer to the baseline than all else."""
+    table = _at_defaults(every[every["missing"] == BELOW])
+    baseline = float(table["baseline"].iloc[0])
+    noisy, control = _by_epsilon(table)
+    nearer = {
+        epsilon: max(abs(value - baseline) for value in noisy[epsilon])
+        < min(abs(value - baseline) for value in control[epsilon])
+        for epsilon in noisy
+    }
+    listed = ", ".join(
+        f"{max(abs(value - baseline) for value in noisy[epsilon]):.2f} against "
+        f"{min(abs(value - baseline) for value in control[epsilon]):.2f}"
+        for epsilon in noisy
+    )
+    return Finding(
+        agreement(*nearer.values()),
+        "Percentage points from the baseline, the worse noise against the best other method, at "
+        f"ε = 0.5, 1, 2, 4: {listed}.",
+    )
+
+
+FIGURE_4 = (
+    Claim(
+        "Figure 4",
+        "For ε ≥ 1 classifiers from Laplace and discrete Gaussian histograms are much more "
+        "accurate than those from suppression and swapping.",
+        ("figure-4",),
+        under_every_reading(
+            {
+                f"{BELOW}, k = 6, rate 25 %": _noise_classifies_better(BELOW, True),
+                f"{BELOW}, all k and rates": _noise_classifies_better(BELOW, False),
+                f"{DROPPED}, k = 6, rate 25 %": _noise_classifies_better(DROPPED, True),
+            }
+        ),
+        figure_4,
+        "noise-classifies-better",
+    ),
+    Claim(
+        "Figure 4",
+        "Accuracy after randomised suppression and swapping depends on k and the swap rate more "
+        "than on ε.",
+        ("figure-4",),
+        by_reading(
+            {
+                "randomised suppression": cells.SUPPRESSIONS[0],
+                **{f"swapping and {name}": method for name, method in DONORS.items()},
+            },
+            parameters_matter_more,
+        ),
+        figure_4,
+        "parameters-matter-more",
+    ),
+    noise_is_nearest_to_the_baseline,
+)
+
+
+def _wide(table: pd.DataFrame) -> pd.DataFrame:
+    return table.pivot(index=["data", "epsilon"], columns="mechanism", values="matches")
+
+
+def noise_discloses_with_epsilon(table: pd.DataFrame) -> Finding:
+    """Return whether noisy histograms disclose more unique records at every larger ε."""
+    parts = [part for _, part in _wide(table).groupby(level="data")]
+    rising = {
+        name: all(part[name].is_monotonic_increasing for part in parts) for name in cells.NOISY
+    }
+    listed = ", ".join(f"{name} {'yes' if up else 'no'}" for name, up in rising.items())
+    return Finding(agreement(*rising.values()), f"Rising throughout: {listed}.")
+
+
+def swapping_discloses_more(table: pd.DataFrame, swapping: str) -> Finding:
+    """Return whether swapping hardly depends on ε and discloses more than noise throughout."""
+    wide, name = _wide(table), f"randomised {swapping}"
+    more = wide[name] > wide[list(cells.NOISY)].max(axis=1)
+    spread = wide.groupby(level="data").agg(lambda values: values.max() - values.min())
+    flat = (spread[name] <= _FLAT * spread["Laplace"]).all()
+    means = wide[name].groupby(level="data").mean()
+    listed = ", ".join(f"{data} {value:.2f} %" for data, value in means.items())
+    return Finding(
+        agreement(flat, *more),
+        f"Swapping shows {listed} of all records, changes by at most {spread[name].max():.3f} "
+        f"percentage points over ε (Laplace by {spread['Laplace'].max():.3f}) and is above noise "
+        f"at {int(more.sum())} of {len(more)} points.",
+    )
+
+
+def gaussian_is_more_resilient(table: pd.DataFrame) -> Finding:
+    """Return whether discrete Gaussian noise discloses fewer unique records than Laplace noise."""
+    wide = _wide(table)
+    fewer = wide["discrete Gaussian"] < wide["Laplace"]
+    ratio = wide["discrete Gaussian"] / wide["Laplace"]
+    return Finding(
+        agreement(*fewer),
+        f"Fewer at {int(fewer.sum())} of {len(fewer)} points, {ratio.min():.2f} to "
+        f"{ratio.max():.2f} times those of Laplace (with far more noise than its δ needs).",
+    )
+
+
+def suppression_is_near_perfect(table: pd.DataFrame) -> Finding:
+    """Return whether suppression hides nearly all unique records."""
+    rows = table[table["mechanism"] == "randomised suppression"]
+    hidden = 1 - rows["matches"] / rows["all unique"]
+    listed = ", ".join(f"{share:.1%}" for share in hidden)
+    return Finding(
+        agreement(*(hidden >= _NEARLY_ALL)),
+        f"It hides {listed} of the unique records (at least {_NEARLY_ALL:.0%} at "
+        f"{int((hidden >= _NEARLY_ALL).sum())} of {len(hidden)} points; without randomness, all).",
+    )
+
+
+def a_higher_score_is_a_smaller_risk(table: pd.DataFrame) -> Finding:
+    """Return whether releases score higher than the data, which hide nobody."""
+    most = table["all unique"].max()
+    higher = table["matches"] > table["all unique"]
+    return Finding(
+        agreement(higher.any()),
+        f"The data themselves, unprotected, score highest ({most:.2f} %); {int(higher.sum())} of "
+        f"{len(table)} releases score higher. The share of people who are identified is what "
+        "Figure 5 shows, and more of it is worse.",
+    )
+
+
+def _on_figure_5(sentence: str, name: str, judge: Judge, where: str = "Figure 5") -> Claim:
+    return Claim(where, sentence, ("figure-5",), judge, cells.figure_5, name)
+
+
+FIGURE_5 = (
+    _on_figure_5(
+        "Noisy histograms disclose more unique records as ε grows.",
+        "noise-discloses-with-epsilon",
+        noise_discloses_with_epsilon,
+    ),
+    _on_figure_5(
+        "Randomised swapping hardly depends on ε and discloses more than noise throughout.",
+        "swapping-discloses-more",
+        by_reading(DONORS, swapping_discloses_more),
+    ),
+    _on_figure_5(
+        "The discrete Gaussian discloses fewer unique records than Laplace noise.",
+        "gaussian-is-more-resilient",
+        gaussian_is_more_resilient,
+    ),
+    _on_figure_5(
+        "Randomised suppression attains a near perfect score.",
+        "suppression-is-near-perfect",
+        suppression_is_near_perfect,
+        "Section 7",
+    ),
+    _on_figure_5(
+        "A higher score of unique exact matches means a smaller risk.",
+        "higher-score-smaller-risk",
+        a_higher_score_is_a_smaller_risk,
+        "Section 7",
+    ),
+)
+
+FIGURE_CLAIMS = (*FIGURE_1, *FIGURE_2, *FIGURE_3, *FIGURE_4, *FIGURE_5)
