@@ -1,25 +1,34 @@
 from pathlib import Path
 
+import typer
 from docutils.nodes import Text, literal_block
 
 import omit
 from omit.accuracy.expected import Question
 from omit.accuracy.figures import gain_figure, rate_figure
 from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, CurvesQuestion, error_grid, sampled_at
-from omit.papers.omitting_records.figures import privacy_figure
+from omit.cli.help import reference
+from omit.cli.main import app as cli
+from omit.papers.omitting_records.privacy_figures import privacy_figure
 
 project = "omit"
-author = "The authors of omit"
+author = "The omit developers"
 release = version = omit.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "numpydoc",
     # MathJax from this site instead of from a content network, so that formulas show offline.
     "sphinx-mathjax-offline",
 ]
 exclude_patterns = ["_build"]
+
+nb_execution_mode = "cache"  # of what has not changed since the last time
+nb_execution_cache_path = str(Path(__file__).with_name("_build") / "notebooks")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -28,6 +37,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 default_role = "code"
 numpydoc_show_class_members = False
+
+man_pages = [("commands", "omit", "privacy and accuracy when records are left out", author, 1)]
 
 html_theme = "furo"
 html_title = "omit"
@@ -41,6 +52,15 @@ def _strip_code_blocks(app, doctree):
     for block in doctree.findall(literal_block):
         block.rawsource = block.astext().rstrip("\n")
         block[:] = [Text(block.rawsource)]
+
+
+def _list_commands(app):
+    """Write the page of all commands, which is the man page, too."""
+    sections = reference(typer.main.get_command(cli))
+    page = Path(app.srcdir) / "commands.md"
+    text = "\n".join(["# All commands and options", "", *sections])
+    if not page.is_file() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
 
 
 def _draw_figures(app):
@@ -60,5 +80,6 @@ def _draw_figures(app):
 
 def setup(app):
     """Connect the functions above."""
+    app.connect("builder-inited", _list_commands)
     app.connect("builder-inited", _draw_figures)
     app.connect("doctree-read", _strip_code_blocks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
 # Pages whose examples take seconds by what they show.
-SLOW_PAGES = {"clustering.md", "errata.md", "how-exact.md"}
+SLOW_PAGES = {"accuracy.md", "clustering.md", "data.md", "errata.md", "how-exact.md", "ledger.py"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +58,7 @@ def omit_command(capsys: pytest.CaptureFixture[str]) -> Callable[[str], Run]:
     def run(words: str) -> Run:
         code = 0
         try:
-            main(words.split())
+            main(shlex.split(words))
         except SystemExit as exit_:
             code = int(exit_.code or 0)
         captured = capsys.readouterr()

@@ -48,11 +48,16 @@ COMMANDS = [
     ("The others", "curve sample --n 20 --p 0.4 --sample poisson:0.1"),
     ("The others", "partition plan --n 1000 --epsilon 0.1 --queries 2"),
     ("The others", "partition answer adult --column age --query mean --seed 1"),
+    ("The others", "doctor"),
     ("The others", "verify mixture --cases 1"),
+    ("The others", "verify suppression --cases 1"),
+    ("The others", "verify sampling --cases 1"),
+    ("The others", "verify composition --cases 1"),
     ("The others", "verify theorem-5.4 --step 0.5 --epsilon 1"),
     ("The others", "reproduce statistical-privacy --table 2 --where process"),
+    ("The others", "reproduce statistical-privacy --claims --where process"),
 ]
-SLOW = ("disclose", "verify mixture")
+SLOW = ("disclose", "reproduce", "verify composition", "verify mixture")
 
 
 def _keys(content: Any) -> Iterator[str]:

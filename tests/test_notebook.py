@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,3 +57,12 @@ def test_results_show_themselves_as_tables(shown: list[Any]) -> None:
 def test_plots_show_themselves_as_pictures(shown: list[Any]) -> None:
     for number in PICTURES:
         assert "<svg" in shown[number]["image/svg+xml"]
+
+
+def test_notebooks_of_the_documentation_are_kept_without_what_they_show() -> None:
+    """It is made when the site is built, where a cell that fails is an error."""
+    paths = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*.ipynb"))
+    assert len(paths) == 3
+    for path in paths:
+        cells = nbformat.read(path, as_version=4).cells
+        assert not any(cell.get("outputs") for cell in cells)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from omit import read
 from tests.conftest import Run
 
 Omit = Callable[[str], Run]
@@ -114,14 +115,17 @@ def test_an_unattainable_omission_has_a_row_that_says_so(
     assert "cannot be reached" in content["rows"][1]["reason"]
 
 
+@pytest.mark.slow
 def test_the_report_is_one_file_with_tables_figures_and_the_warning(
     omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quickly(monkeypatch, (0.5, 1.0), (0.2, 0.6), (0.2, 0.7))
-    file = tmp_path / "reports" / "ages.html"
+    file = tmp_path / "ages.html"
     assert omit_command(f"compare adult --omit poisson:0.5 --report {file}").code == 0
     page = file.read_text(encoding="utf-8")
-    assert page.count("<svg") == 4
+    # Two curves for mean and mode, and a sweep over the bounds of the mean.
+    assert page.count("<svg") == 5
+    assert page.count("Bounds that are chosen by looking at the data are not private") == 1
     assert "curator's eyes only" in page.replace("&#39;", "'")
     assert "nothing tested beats using all records" in page
     assert "http" not in page.replace("http://www.w3.org", "").replace(
@@ -155,11 +159,14 @@ def test_solve_finds_the_epsilon_that_reaches_an_error(omit_command: Omit) -> No
     assert "does not reach" in run.err
 
 
-def test_bounds_that_are_one_point_have_no_error(omit_command: Omit) -> None:
+def test_bounds_that_are_one_point_leave_the_bias_by_clamping(omit_command: Omit) -> None:
     words = "compare adult --column age --bounds 30 30 --statistic mean --omit poisson:0.5 --json"
     run = omit_command(words)
     assert (run.code, run.err) == (0, "")
-    assert [row["error"] for row in run.result["rows"]] == [0, 0]
+    mean = read("adult", "age").mean
+    assert run.result["clamping"] == pytest.approx(100 * (30 / mean - 1))
+    errors = [row["error"] for row in run.result["rows"]]
+    assert errors == pytest.approx([-run.result["clamping"]] * 2)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "mode", "median", "quantile:0.9"])

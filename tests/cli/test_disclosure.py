@@ -52,6 +52,30 @@ def test_k_anonymity_is_over_all_attributes_unless_some_are_named(omit_command: 
     assert some["k_anonymity"] > 1
 
 
+def test_every_reading_of_the_methods_can_be_asked_for(omit_command: Omit, tmp_path: Path) -> None:
+    """Cells xA, yA, zA, xB, yB, zB; who swaps may keep the value, unless donors have others."""
+    file = tmp_path / "small.csv"
+    counts = {"x,A": 3, "y,A": 1, "z,A": 0, "x,B": 0, "y,B": 8, "z,B": 9}
+    rows = [cell for cell, count in counts.items() for _ in range(count)]
+    file.write_text("race,town\n" + "\n".join(rows) + "\n,B\n", encoding="utf-8")
+    asked = f"disclose {file} --attributes race,town --domain race=x,y,z --domain town=A,B --json"
+    shown = json.loads(omit_command(f"{asked} --swap-rate 1").out)["result"]
+    assert (shown["records"], shown["left_out"], shown["cells"]) == (21, 1, 6)
+    assert (shown["donor"], shown["zeros_kept"]) == ("another record", True)
+    words = "--swap-rate 1 --donor other-quasi-identifiers --empty-cells suppressed"
+    others = json.loads(omit_command(f"{asked} {words} --missing-as race=y").out)["result"]
+    assert (others["records"], others["left_out"], others["cells"]) == (22, 0, 6)
+    assert (others["donor"], others["zeros_kept"]) == ("other quasi-identifiers", False)
+    assert others["suppressed"] == shown["suppressed"] + 2
+    suppression, swapping = others["rows"][3], others["rows"][5]
+    assert suppression["absolute_error"] == 0 + 2 + 3 + 3
+    assert swapping["protection"] == "swapping race for other values at rate 1"
+    # A: three of x become y and one y becomes x; B: all y become z and all z become y.
+    assert swapping["absolute_error"] == pytest.approx(2 * 2 + 0)
+    category = json.loads(omit_command(f"{asked} --missing category").out)["result"]
+    assert (category["records"], category["cells"]) == (22, 8)
+
+
 def test_cells_that_only_whole_numbers_give_away_are_counted(
     omit_command: Omit, tmp_path: Path
 ) -> None:
@@ -65,7 +89,7 @@ def test_cells_that_only_whole_numbers_give_away_are_counted(
 
 
 def test_the_report_is_one_file(omit_command: Omit, tmp_path: Path) -> None:
-    file = tmp_path / "new" / "table.html"
+    file = tmp_path / "table.html"
     assert (
         omit_command(
             f"{QUESTION} --report {file} --paper-runs 9 --margin race,sex --margin income"
@@ -140,6 +164,11 @@ def test_a_derived_attribute_may_have_spaces(capsys: pytest.CaptureFixture[str])
         "disclose nowhere.csv --attributes race",
         f"{QUESTION} --threshold 0",
         f"{QUESTION} --swap-rate 1.5",
+        f"{QUESTION} --donor anyone",
+        f"{QUESTION} --empty-cells dropped",
+        f"{QUESTION} --missing-as race",
+        f"{QUESTION} --missing-as town=A",
+        f"{QUESTION} --missing-as sex=Male --missing-as sex=Female",
         f"{QUESTION} --epsilon 0",
         f"{QUESTION} --delta 1",
         f"{QUESTION} --quasi-identifiers town",

@@ -13,12 +13,12 @@ Omit = Callable[[str], Run]
 BEGINNINGS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", BEGINNINGS)
 def test_the_privacy_figure_is_written_in_every_format(
     omit_command: Omit, tmp_path: Path, ending: str
 ) -> None:
-    file = tmp_path / "new folder" / f"privacy.{ending}"
-    file = Path(str(file).replace(" ", "-"))
+    file = tmp_path / f"privacy.{ending}"
     assert omit_command(f"figure privacy --epsilon 1 --output {file}").code == 0
     assert file.read_bytes().startswith(BEGINNINGS[ending])
     assert [path.name for path in file.parent.iterdir()] == [file.name]

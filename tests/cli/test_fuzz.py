@@ -43,6 +43,9 @@ def test_every_command_is_tried(files: Files) -> None:
         (Ending(0, "epsilon becomes 0.5\n", ""), None),
         (Ending(2, "", "Error: Expected one of two.\n"), None),
         (Ending(130, "", "Interrupted.\n"), None),
+        (Ending(130, "", "[10 s] report: 3 of 9 done\nInterrupted.\n"), None),
+        (Ending(2, "", "[0.21 s] omit bound\nError: Expected one of two.\n"), None),
+        (Ending(3, "", "Failed: expected epsilon<=1.\n"), "exit code 3"),
         (Ending(KILLED, "", ""), "hang"),
         (Ending(130, "", "Interrupted.\n", interrupted=True), "hang"),
         (Ending(ESCAPED, "", "Traceback (most recent call last):\n"), "traceback"),
@@ -61,6 +64,16 @@ def test_only_answers_and_refusals_in_one_sentence_are_let_pass(
 ) -> None:
     invocation = Invocation(("bound", "poisson"))
     assert complaints(invocation, ending) == ([] if complaint is None else [complaint])
+
+
+@pytest.mark.parametrize(
+    ("err", "complaint"),
+    [("Failed: expected epsilon<=1.\n", None), ("", "failed without a word")],
+)
+def test_a_condition_may_fail_with_a_word(err: str, complaint: str | None) -> None:
+    invocation = Invocation(("bound", "poisson", "--fail-unless", "epsilon<=1"))
+    wrong = complaints(invocation, Ending(3, "answer\n", err))
+    assert wrong == ([] if complaint is None else [complaint])
 
 
 def test_dozens_of_odd_invocations_are_answered_or_refused(runner: Runner, files: Files) -> None:

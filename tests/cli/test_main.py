@@ -99,6 +99,7 @@ def _commands(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
         yield from _commands(command, *names, name)
 
 
+@pytest.mark.slow
 def test_help_on_a_narrow_screen_is_whole(
     omit_command: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:

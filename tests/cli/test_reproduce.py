@@ -115,12 +115,42 @@ def test_mistakes_are_one_sentence(
     assert not (tmp_path / "out" / "index.html").exists()
 
 
-def test_data_that_are_not_in_reach_are_named_before_anything_is_computed(
+def test_claims_have_a_page_of_their_own_and_the_command_that_computes_them(
+    omit_command: Callable[[str], Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = omit_command("reproduce statistical-privacy --claims --where process")
+    assert run.code == 0, run.err
+    assert "omit reproduce statistical-privacy --claims --exhibit theorems" in run.out
+    assert "Claims by kind" in run.out
+    assert "hold" in (tmp_path / "statistical-privacy" / "claims.html").read_text(encoding="utf-8")
+    content = json.loads(omit_command("reproduce statistical-privacy --claims --json").out)
+    names = [entry["name"] for entry in content["result"]["claims"]]
+    assert len(set(names)) == len(names) == content["result"]["tally"][-1]["claims"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "--claims for all"),
+        ("--claims --figure 1", "the paper that figures, tables or a store are of"),
+        ("omitting-records --claims --data adult", "--claims without --data"),
+    ],
+)
+def test_claims_are_of_a_paper_or_of_all(
+    omit_command: Callable[[str], Run], words: str, message: str
+) -> None:
+    run = omit_command(f"reproduce {words}")
+    assert (run.code, run.out) == (2, "")
+    assert message in run.err
+
+
+def test_data_that_all_of_it_needs_are_named_with_their_publisher(
     omit_command: Callable[[str], Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OMIT_DATA", raising=False)
     run = omit_command(f"reproduce omitting-records --figure 6 --output {tmp_path / 'out'}")
     assert run.code == 2
     assert "OMIT_DATA" in run.err
-    assert "These figures need only what is bundled: 1, 2, 3, 4, 5, 10" in run.err
+    assert "sdcMicro" in run.err
     assert not (tmp_path / "out").exists()

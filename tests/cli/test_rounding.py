@@ -271,7 +271,7 @@ def test_figures_name_a_guarantee_that_is_no_smaller_and_a_mechanism_that_is_no_
     from omit.accuracy.expected import Question
     from omit.accuracy.figures import gain_figure
     from omit.accuracy.grids import error_grid, sampled_at
-    from omit.papers.omitting_records.figures import privacy_figure
+    from omit.papers.omitting_records.privacy_figures import privacy_figure
 
     epsilons = (1.0000049, 0.123456789012)
     titles = [axes.get_title() for axes in privacy_figure(epsilons, 20).axes[:2]]

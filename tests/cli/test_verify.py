@@ -55,6 +55,24 @@ def test_the_mixture_bound_is_verified(omit_command: Omit) -> None:
     assert omit_command("verify mixture --cases 0").code == 2
 
 
+def test_randomised_suppression_is_verified(omit_command: Omit) -> None:
+    printed = json.loads(omit_command("verify suppression --cases 10 --json").out)
+    assert printed["command"] == "verify suppression"
+    checks = printed["result"]["checks"]
+    assert [check["holds"] for check in checks] == [True] * 3
+    assert "Theorem 1 of Das et al." in checks[2]["claim"]
+    assert omit_command("verify suppression --cases 0").code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "checks"), [("sampling", 7), ("composition", 18)])
+def test_theorems_of_other_papers_are_verified(omit_command: Omit, name: str, checks: int) -> None:
+    printed = json.loads(omit_command(f"verify {name} --cases 10 --json").out)
+    assert printed["command"] == f"verify {name}"
+    assert [check["holds"] for check in printed["result"]["checks"]] == [True] * checks
+    assert omit_command(f"verify {name} --cases 0").code == 2
+
+
 def test_a_claim_that_fails_is_shown_and_exits_with_one(
     omit_command: Omit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

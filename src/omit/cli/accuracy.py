@@ -3,9 +3,10 @@
 The first argument of all three is what `choose` makes of the options that they share.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 
     from omit.data.base import Data
     from omit.data.column import Column
+    from omit.data.weighted import WeightedColumn
     from omit.guarantee import Guarantee
     from omit.mechanisms.base import Mechanism
     from omit.report.result import Result
+
+    R = TypeVar("R", bound=Result)
 
 # Far beyond all use, and still no matter of days or of all the memory.
 MOST_CLUSTERS = 1_000
@@ -38,6 +42,7 @@ class Chosen(NamedTuple):
     delta: float
     truth: str | None
     runs: str
+    public: bool
     json: bool
 
     def target(self, epsilon: float) -> "Guarantee":
@@ -45,6 +50,10 @@ class Chosen(NamedTuple):
         from omit.guarantee import Guarantee
 
         return Guarantee(epsilon, self.delta, self.neighbours)
+
+    def cautious(self, result: "R") -> "R":
+        """Return a result with the caution that its data need."""
+        return result.declared_public() if self.public else result
 
     def settings(self, mechanism: "Mechanism") -> dict[str, Any]:
         """Return the truth and the number of runs for a mechanism, as arguments."""
@@ -62,7 +71,11 @@ def choose(
     bounds: options.Bounds = None,
     categories: options.Categories = None,
     step: options.Step = None,
+    bins: options.Bins = None,
+    missing_value: options.MissingValue = None,
     table: options.TableName = None,
+    weight: options.Weight = None,
+    weight_bounds: options.WeightBounds = None,
     statistic: options.Statistic = "mean",
     mechanism: options.Mechanism = "laplace",
     metric: options.Metric = None,
@@ -76,6 +89,7 @@ def choose(
     budget: options.Budget = "su",
     start: options.Start = "spread",
     candidates: options.Candidates = 100,
+    public: options.Public = False,
     json: options.Json = False,
 ) -> Chosen:
     """Return what the options name, points for a clustering and one column for all else.
@@ -88,21 +102,35 @@ def choose(
     from omit import _validate
     from omit.mechanisms import names
 
-    for name, value in {"column": column, "table": table, "source": source}.items():
+    named = {"column": column, "table": table, "source": source, "weight": weight}
+    for name, value in named.items():
         if value is not None and not value.strip():
             raise InvalidInput(f"Expected {name}={value!r} to be a name.")
+    if weight is not None or weight_bounds is not None:
+        if statistic not in ("mean", "all"):
+            raise InvalidInput(f"Weights are for --statistic mean, not for {statistic}.")
+        if step is not None or bins is not None or categories is not None:
+            raise InvalidInput("Weights are for means; leave out --step, --bins, --categories.")
+        survey = read_survey(source, column, bounds, weight, weight_bounds, table, missing_value)
+        relation = "add-remove" if neighbours is None else neighbours
+        weighted = names.chosen_mechanisms("weighted mean", mechanism, metric, delta, relation)
+        return Chosen(ctx, survey, weighted, relation, delta, truth, runs, public, json)
     if statistic not in names.CLUSTERINGS:
-        data = read_column(source, column, bounds, categories, table, step)
+        if bins is None and statistic not in names.OF_SUMS:
+            bins = 0
+        data = read_column(source, column, bounds, categories, table, step, missing_value, bins)
         usual = names.usual_relation(statistic, metric, mechanism, data.step is not None)
         relation = usual if neighbours is None else neighbours
         data, statistic = names.asked_of(data, statistic)
         mechanisms = names.column_mechanisms(data, statistic, mechanism, metric, delta, relation)
-        return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, json)
+        return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, public, json)
     from omit.data.reading import read_points
 
     relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
     declared = options.declared(bounds, options.pairs_of_numbers)
-    points = read_points(source, options.names(columns), bounds=declared, table=table)
+    points = read_points(
+        source, options.names(columns), bounds=declared, table=table, missing=missing_value or ()
+    )
     # Any other text is handed on: the mechanisms refuse what they do not know.
     clustering = names.clustering(
         statistic,
@@ -113,7 +141,7 @@ def choose(
         candidates=_validate.positive_integer("candidates", candidates, most=MOST_CANDIDATES),
         metric=metric,
     )
-    return Chosen(ctx, points, [clustering], relation, delta, truth, runs, json)
+    return Chosen(ctx, points, [clustering], relation, delta, truth, runs, public, json)
 
 
 def read_column(
@@ -123,6 +151,8 @@ def read_column(
     categories: str | None = None,
     table: str | None = None,
     step: float | None = None,
+    missing: "Sequence[str] | None" = None,
+    bins: int | None = 0,
 ) -> "Column":
     """Return the column that the options name."""
     from omit.data.reading import read
@@ -134,6 +164,36 @@ def read_column(
         categories=options.names(categories),
         table=table,
         step=step,
+        bins=bins,
+        missing=missing or (),
+    )
+
+
+def read_survey(
+    source: str,
+    column: str | None,
+    bounds: str | None,
+    weight: str | None,
+    weight_bounds: str | None,
+    table: str | None = None,
+    missing: "Sequence[str] | None" = None,
+) -> "WeightedColumn":
+    """Return the column with weights that the options name."""
+    from omit.data.reading import read
+
+    if weight is None:
+        raise InvalidInput("Expected --weight COLUMN, since --weight-bounds are given.")
+    largest = None
+    if weight_bounds is not None:
+        largest = options.pair_of_numbers(weight_bounds, "--weight-bounds")
+    return read(
+        source,
+        column,
+        bounds=options.declared(bounds),
+        table=table,
+        missing=missing or (),
+        weight=weight,
+        weight_bounds=largest,
     )
 
 
@@ -152,12 +212,14 @@ def compare(
     """What does an omission cost in accuracy, at the same privacy?"""
     from omit.accuracy.compare import compare as run_comparison
     from omit.accuracy.ranking import ranked
-    from omit.accuracy.report import curve_steps, write_report
     from omit.accuracy.search import usual_omissions
+    from omit.data.weighted import WeightedColumn
     from omit.omissions.names import parse_omission
 
     data, target, json = chosen.data, chosen.target(epsilon), chosen.json
-    file = report_file(report, no_report, None if json else Path("omit-report.html"))
+    # With weights the curves of a report take minutes: it is written if it is asked for.
+    unasked = None if json or isinstance(data, WeightedColumn) else Path("omit-report.html")
+    file = report_file(report, no_report, unasked)
     if omit is None:
         omissions = usual_omissions(chosen.neighbours, data.size)
     else:
@@ -165,32 +227,36 @@ def compare(
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
         for mechanism in chosen.mechanisms:
-            comparisons.append(
-                run_comparison(
-                    data,
-                    mechanism,
-                    target,
-                    *omissions,
-                    **chosen.settings(mechanism),
-                    method=method,
-                    noise_reduction=not no_noise_reduction,
-                    rows_per_person=rows_per_person,
-                    seed=seed,
-                    early_stop=chosen.runs != options.PUBLISHED_RUNS,
-                    sampled_from=sampled_from,
-                )
+            comparison = run_comparison(
+                data,
+                mechanism,
+                target,
+                *omissions,
+                **chosen.settings(mechanism),
+                method=method,
+                noise_reduction=not no_noise_reduction,
+                rows_per_person=rows_per_person,
+                seed=seed,
+                early_stop=chosen.runs != options.PUBLISHED_RUNS,
+                sampled_from=sampled_from,
             )
+            comparisons.append(chosen.cautious(comparison))
             advance()
-    emit(chosen.context, *ranked(comparisons), json=json)
+    emit(chosen.context, *map(chosen.cautious, ranked(comparisons)), json=json)
     if file is not None:
+        from omit.accuracy.report import curve_steps, write_report
+
         with progress_bar("report", curve_steps(comparisons), not json) as advance:
-            write_report(file, comparisons, advance)
+            write_report(file, comparisons, advance, cores=os.cpu_count() or 1)
         if not json:
             typer.echo(f"Wrote {file}.")
 
 
 def best(
-    chosen: Chosen, epsilon: options.Epsilon = 1.0, sampled_from: options.SampledFrom = None
+    chosen: Chosen,
+    epsilon: options.Epsilon = 1.0,
+    sampled_from: options.SampledFrom = None,
+    seconds: options.Seconds = None,
 ) -> None:
     """Which omission has the smallest error at a guarantee? Often none."""
     from omit.accuracy import search
@@ -198,12 +264,18 @@ def best(
     target = chosen.target(epsilon)
 
     def find(mechanism: "Mechanism", **settings: Any) -> "Result":
-        return search.best(chosen.data, mechanism, target, sampled_from=sampled_from, **settings)
+        settings |= {"sampled_from": sampled_from, "seconds": seconds}
+        return search.best(chosen.data, mechanism, target, **settings)
 
     _emit_answers(chosen, find)
 
 
-def solve(chosen: Chosen, error: options.WantedError, omit: options.OneOmission = "none") -> None:
+def solve(
+    chosen: Chosen,
+    error: options.WantedError,
+    omit: options.OneOmission = "none",
+    seconds: options.Seconds = None,
+) -> None:
     """Which epsilon reaches a wanted error?"""
     from omit.accuracy import search
     from omit.omissions.names import parse_omission
@@ -212,7 +284,7 @@ def solve(chosen: Chosen, error: options.WantedError, omit: options.OneOmission 
     omission = parse_omission(omit, data.size)
 
     def find(mechanism: "Mechanism", **settings: Any) -> "Result":
-        settings |= {"delta": chosen.delta, "neighbours": relation}
+        settings |= {"delta": chosen.delta, "neighbours": relation, "seconds": seconds}
         return search.solve(data, mechanism, error, omission, **settings)
 
     _emit_answers(chosen, find)
@@ -223,7 +295,8 @@ def _emit_answers(chosen: Chosen, find: "Callable[..., Result]") -> None:
     answers = []
     for mechanism in chosen.mechanisms:
         with progress_bar(str(mechanism), None, not chosen.json) as advance:
-            answers.append(find(mechanism, advance=advance, **chosen.settings(mechanism)))
+            answer = find(mechanism, advance=advance, **chosen.settings(mechanism))
+            answers.append(chosen.cautious(answer))
     emit(chosen.context, *answers, json=chosen.json)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from omit.cli.emit import emit, progress_bar, report_file
-from omit.cli.options import Json, Source, TableName
+from omit.cli.options import Json, MissingValue, Public, Source, TableName
 
 if TYPE_CHECKING:
     from omit.disclosure.table import CountTable
@@ -18,6 +18,25 @@ class Missing(StrEnum):
 
     drop = "drop"
     category = "category"
+
+
+class DonorRule(StrEnum):
+    """Who may be the donor of a record that is swapped."""
+
+    another_record = "another-record"
+    other_quasi_identifiers = "other-quasi-identifiers"
+
+    @property
+    def rule(self) -> str:
+        """What the library calls it."""
+        return self.value.replace("-", " ", 1)
+
+
+class EmptyCells(StrEnum):
+    """What cell suppression does to cells without records."""
+
+    kept = "kept"
+    suppressed = "suppressed"
 
 
 def _option(text: str, default: str | bool = False) -> Any:
@@ -32,14 +51,30 @@ Derive = Annotated[
 ]
 Domain = Annotated[Texts, _option("All categories of a column: sex=Female,Male, or sex=from-data.")]
 MissingRecords = Annotated[
-    Missing, _option("Records without a value: drop them, or count them in a category.", True)
+    Missing,
+    _option("Records without a value: drop them, or count them in a category of their own.", True),
 ]
-MissingValue = Annotated[Texts, _option("A text that means a missing value; repeat for several.")]
+MissingAs = Annotated[
+    Texts,
+    _option("Count records without a value in one of the categories: rich=no; repeat for several."),
+]
 Delta = Annotated[
     float, _option("Largest delta allowed; 0 excludes discrete Gaussian noise.", True)
 ]
 QuasiIdentifiers = Annotated[
     str | None, _option("Comma-separated attributes that are swapped.", "the first")
+]
+Donor = Annotated[
+    DonorRule,
+    typer.Option(
+        help="Who gives quasi-identifiers: the nearest record (another-record), or the nearest "
+        "with others: other-quasi-identifiers",
+        metavar="RULE",
+        show_default=True,
+    ),
+]
+Empty = Annotated[
+    EmptyCells, _option("Cells without records: kept as they are, or suppressed, too.", True)
 ]
 Identifying = Annotated[
     str | None,
@@ -86,19 +121,21 @@ def count(
     derive: Derive = None,
     domain: Domain = None,
     missing: MissingRecords = Missing.drop,
+    missing_as: MissingAs = None,
     missing_value: MissingValue = None,
     table: TableName = None,
 ) -> "CountTable":
     """Return the table that the options name."""
-    from omit.disclosure.tabulation import parse_domains, tabulate
+    from omit.disclosure.tabulation import parse_domains, parse_missing_as, tabulate
 
     return tabulate(
         source,
         _names(attributes),
         derive=derive or (),
         domains=parse_domains(domain or ()),
-        missing=missing.value,
-        missing_values=missing_value or (),
+        without_value=missing.value,
+        missing=missing_value or (),
+        missing_as=parse_missing_as(missing_as or ()),
         table=table,
     )
 
@@ -109,8 +146,10 @@ def disclose(
     epsilon: Annotated[float, typer.Option(help="Epsilon of every protection.")] = 1.0,
     delta: Delta = 1e-6,
     threshold: Annotated[int, typer.Option(help="Counts below this are suppressed (k).")] = 6,
+    empty_cells: Empty = EmptyCells.kept,
     swap_rate: Annotated[float, typer.Option(help="Probability that a record is swapped.")] = 0.25,
     quasi_identifiers: QuasiIdentifiers = None,
+    donor: Donor = DonorRule.another_record,
     identifying: Identifying = None,
     group: Group = None,
     margin: Margin = None,
@@ -125,6 +164,7 @@ def disclose(
         typer.Option(help="Path of the HTML report.", show_default="omit-disclosure.html"),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    public: Public = False,
     json: Json = False,
 ) -> None:
     """What do cell suppression, swapping and noise guarantee on a table, and cost?"""
@@ -139,8 +179,10 @@ def disclose(
             advance=advance,
             delta=delta,
             threshold=threshold,
+            zeros_kept=empty_cells is EmptyCells.kept,
             rate=swap_rate,
             quasi_identifiers=None if quasi_identifiers is None else _names(quasi_identifiers),
+            donor=donor.rule,
             identifying=None if identifying is None else _names(identifying),
             group=group,
             margins=None if margin is None else [_names(text) for text in margin],
@@ -151,6 +193,8 @@ def disclose(
             within=parse_groups(within or ()),
             seed=seed,
         )
+    if public:
+        assessment = assessment.declared_public()
     emit(ctx, assessment, json=json)
     if file is not None:
         assessment.write_report(file)

@@ -12,6 +12,8 @@ import json as json_format
 import os
 import re
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,7 +30,21 @@ if TYPE_CHECKING:
     from omit.study.run import Progress as StudyProgress
 
 # How an answer is shown, not what is asked.
-_PRESENTATION = frozenset({"json", "no_figure", "no_report", "output", "report", "store", "where"})
+_PRESENTATION = frozenset(
+    {
+        "fail_unless",
+        "json",
+        "no_figure",
+        "no_report",
+        "output",
+        "report",
+        "store",
+        "verbose",
+        "where",
+    }
+)
+# Where a context keeps the results that were emitted.
+RESULTS = "omit.results"
 _IN_LETTERS = {
     "ε": "epsilon",
     "δ": "delta",
@@ -43,23 +59,28 @@ _IN_LETTERS = {
     "\u00a0": " ",
 }
 _LONGEST_WORD = 300
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 def report_file(report: Path | None, no_report: bool, default: Path | None) -> Path | None:
     """Return where the report of a command goes, if it writes one."""
     from omit.errors import InvalidInput
-    from omit.report.files import require_writable
+    from omit.report.files import require_page
 
     if report is not None and no_report:
         raise InvalidInput("Expected --report or --no-report, not both.")
     file = None if no_report else report or default
     if file is not None:
-        require_writable(file)
+        require_page(file)
     return file
 
 
 def emit(context: typer.Context, *results: Result, json: bool) -> None:
-    """Print results: tables, verdicts and notes, or the envelope that all commands share."""
+    """Print results: tables, verdicts and notes, or the envelope that all commands share.
+
+    The context keeps them for conditions.
+    """
+    context.meta[RESULTS] = results
     if json:
         from omit.report.result import envelope
 
@@ -182,11 +203,25 @@ def give_up_output() -> None:
 
 @contextmanager
 def progress_bar(name: str, total: int | None, shown: bool = True) -> Iterator[Callable[..., None]]:
-    """Show a progress bar while the block runs; the function given advances it."""
+    """Show how much is done while the block runs; the function given advances it.
+
+    On a terminal that is a bar, and elsewhere a line on the error stream every ten seconds.
+    """
+    if not (shown and _has_terminal()):
+        with _lines(name, shown) as tell:
+            done = 0
+
+            def advance(steps: int = 1) -> None:
+                nonlocal done
+                done += steps
+                tell(done, total)
+
+            yield advance
+        return
     from rich.progress import TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
-    with _progress(columns, shown) as bar:
+    with _bar(columns) as bar:
         task = bar.add_task(name, total=total)
         yield lambda steps=1: bar.advance(task, steps)
 
@@ -197,10 +232,14 @@ def study_progress(name: str, shown: bool = True) -> Iterator[Callable[[StudyPro
 
     The time left is the study's own estimate, which weighs cells by their expected cost.
     """
+    if not (shown and _has_terminal()):
+        with _lines(name, shown) as tell:
+            yield lambda now: tell(now.done, now.total, now.remaining)
+        return
     from rich.progress import TextColumn
 
     columns = (TextColumn("{task.completed} of {task.total} cells{task.fields[left]}"),)
-    with _progress(columns, shown) as bar:
+    with _bar(columns) as bar:
         task = bar.add_task(name, total=None, left="")
 
         def tell(now: StudyProgress) -> None:
@@ -209,20 +248,65 @@ def study_progress(name: str, shown: bool = True) -> Iterator[Callable[[StudyPro
         yield tell
 
 
-def _progress(columns: Sequence[ProgressColumn], shown: bool) -> Progress:
-    """Return a bar on the error stream, which shows nothing if that is no terminal."""
+def _has_terminal() -> bool:
+    """Tell whether the error stream is a terminal, which shows what moves."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def _bar(columns: Sequence[ProgressColumn]) -> Progress:
+    """Return a bar on the error stream that goes away when it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         *columns,
-        console=console,
+        console=Console(stderr=True),
         transient=True,
-        disable=not (shown and console.is_terminal),
     )
+
+
+@contextmanager
+def _lines(name: str, shown: bool) -> Iterator[Callable[..., None]]:
+    """Say every ten seconds how much is done; the function given is told that, and the total."""
+    start, ended, said = time.monotonic(), threading.Event(), ""
+
+    def speak() -> None:
+        while not ended.wait(_SECONDS_BETWEEN_LINES):
+            complain(f"[{time.monotonic() - start:.0f} s] {name}{said}")
+
+    def tell(done: int, total: int | None, left: float | None = None) -> None:
+        nonlocal said
+        said = how_much(done, total, left, time.monotonic() - start)
+
+    speaker = threading.Thread(target=speak, name="progress", daemon=True)
+    if shown:
+        speaker.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        if shown:
+            speaker.join()
+
+
+def how_much(done: int, total: int | None, left: float | None, seconds: float) -> str:
+    """Return how much is done and how long the rest may take, in words.
+
+    Examples
+    --------
+    >>> how_much(30, 40, None, seconds=60.0), how_much(7, None, None, seconds=60.0)
+    (': 30 of 40 done, less than a minute left', ': 7 done')
+    """
+    if total is None:
+        return f": {done:,} done" if done else ""
+    if left is None and done:
+        left = seconds * (total - done) / done
+    return f": {done:,} of {total:,} done{time_left(left)}"
 
 
 def time_left(seconds: float | None) -> str:

@@ -100,7 +100,11 @@ def _clustering(text: str, *names: str, default: str | bool = True) -> Any:
 
 # Data.
 Source = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, a DuckDB database, or a registered data set.")
+    str,
+    typer.Argument(
+        help="A CSV or Parquet file, a folder or a pattern of several, - for the standard input, a "
+        "DuckDB database, or a registered data set."
+    ),
 ]
 ColumnName = Annotated[
     str | None, _option("Name of the column.", "--column", default="the registered one")
@@ -124,11 +128,36 @@ Categories = Annotated[
     str | None,
     _option("Comma-separated declared categories of a text column.", default="the registered ones"),
 ]
+Weight = Annotated[
+    str | None,
+    _option(
+        "For a mean: name of a column with the weight of every record.",
+        "--weight",
+        default="all records count alike",
+    ),
+]
+WeightBounds = Annotated[
+    str | None,
+    _interval("Zero and the declared largest weight.", "--weight-bounds", default="none"),
+]
 Step = Annotated[
     float | None,
     _option(
         "What all values are multiples of, above the lower bound: 1 for whole numbers.",
         default="the registered one, else continuous",
+    ),
+]
+Bins = Annotated[
+    int | None,
+    _option(
+        "Into how many bins the bounds are divided for a mean, a sum or a count; 0 for none.",
+        default="16,384 for more than 200,000 different values",
+    ),
+]
+MissingValue = Annotated[
+    list[str] | None,
+    _option(
+        "A text or number that stands for no value, such as N; repeat for several.", default=False
     ),
 ]
 
@@ -225,8 +254,32 @@ Runs = Annotated[
     ),
 ]
 Seed = Annotated[int, _option("Seed of what is simulated.")]
+Seconds = Annotated[
+    float | None,
+    _option("Time after which the best so far is given.", default="as long as it takes"),
+]
+
+# Jobs.
+FailUnless = Annotated[
+    list[str] | None,
+    _option(
+        "Exit with 3 unless this holds of the answer, such as 'epsilon<=1'; repeat for several.",
+        metavar="CONDITION",
+        default=False,
+    ),
+]
+Verbose = Annotated[
+    int,
+    _option(
+        "Say what is done, and when; -vv says more.", "--verbose", "-v", count=True, default=False
+    ),
+]
 
 # Output.
+Public = Annotated[
+    bool,
+    _option("The data are public: no warning, and files that everybody may read.", "--public"),
+]
 Json = Annotated[bool, _option("Print one JSON object instead of a table.", "--json")]
 Report = Annotated[Path | None, _option("Path of the HTML report.", default="omit-report.html")]
 NoReport = Annotated[bool, _option("Write no report.", "--no-report")]
@@ -363,9 +416,19 @@ SecretSeed = Annotated[int | None, _option("For tests only: whoever knows it kno
 
 # Papers.
 PaperName = Annotated[
-    str,
+    str | None,
     typer.Argument(
-        help="accuracy-gains, disclosure-control, omitting-records or statistical-privacy."
+        help="accuracy-gains, disclosure-control, omitting-records or statistical-privacy; none "
+        "for the claims of all.",
+        show_default=False,
+    ),
+]
+Claims = Annotated[
+    bool,
+    _option(
+        "Only the claims, with the standing of every one: computed at once if it takes seconds or "
+        "its figure is asked for, else by what is stored.",
+        "--claims",
     ),
 ]
 FigureNumbers = Annotated[list[int] | None, _option("Number of a figure; repeat for several.")]
@@ -388,6 +451,14 @@ OwnSource = Annotated[
     str | None,
     _option("File or registered data set to ask the paper's question of.", "--data"),
 ]
+ArtefactFolder = Annotated[
+    Path | None,
+    _option(
+        "Folder with the averages that the authors published, to lay over (omitting-records).",
+        "--artefact",
+        default="none",
+    ),
+]
 Where = Annotated[
     str,
     _option(
@@ -407,6 +478,7 @@ LargestDatabase = Annotated[
 Cases = Annotated[
     int, _option("Number of linear programs per check; cheap checks take 100 times more.")
 ]
+RandomCases = Annotated[int, _option("Number of random cases per check; few are all listed.")]
 GainStatistic = Annotated[str, _option("mean, median or quantile:SHARE.")]
 GainMechanism = Annotated[
     str, _option("As for omit compare; smooth-laplace for quantiles by default.")

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from omit.cli import options
-from omit.cli.emit import emit, progress_bar, study_progress
+from omit.cli.emit import RESULTS, emit, progress_bar, study_progress
 from omit.errors import InvalidInput, StudyInterrupted
-from omit.report.files import require_figure, require_writable, write_figure
+from omit.report.files import require_figure, require_folder, write_figure
 
 if TYPE_CHECKING:
-    from omit.audit.bounds import Outcome
+    from collections.abc import Iterable, Mapping
+
+    from omit.audit.bounds import Audit, Check, Outcome
+    from omit.papers.checks import Theorem
     from omit.papers.omitting_records.theorem_5_4 import Verification
+    from omit.papers.reproduction import Verdict
 
 
 def reproduce(
     ctx: typer.Context,
-    name: options.PaperName,
+    name: options.PaperName = None,
+    claims: options.Claims = False,
     figure: options.FigureNumbers = None,
     table: options.TableNumbers = None,
     exhibit: options.ExhibitNames = None,
@@ -28,19 +33,31 @@ def reproduce(
     data: options.OwnSource = None,
     column: options.ColumnName = None,
     bounds: options.DeclaredBounds = None,
+    artefact: options.ArtefactFolder = None,
     where: options.Where = "cores",
     output: options.PageFolder = None,
     store: options.StoreFolder = None,
+    public: options.Public = False,
     json: options.Json = False,
 ) -> None:
     """Reproduce a paper's figures and tables, and check its claims."""
     from omit import papers
 
+    if claims:
+        if data is not None or column is not None or bounds is not None:
+            raise InvalidInput("Expected --claims without --data: they are about the paper's own.")
+        asked = {"figures": figure, "tables": table, "exhibits": exhibit}
+        how = {"exact": exact, "runs": options.runs_asked_for(runs), "epsilons": epsilon}
+        _claims(ctx, name, asked | how, where, output, store, json)
+        return
+    if name is None:
+        known = ", ".join(papers.names())
+        raise InvalidInput(f"Expected the name of a paper, one of {known}; or --claims for all.")
     paper = papers.paper(name)
     own = _own_data(data, column, bounds)
     count = options.runs_asked_for(runs)
     folder = output or _folder(paper.name, figure, table, exhibit, own is not None)
-    require_writable(folder / "index.html")
+    require_folder(folder, f"Cannot write to {folder}")
     with study_progress("computing cells", not json) as report:
         reproduction = papers.reproduce(
             paper,
@@ -51,21 +68,69 @@ def reproduce(
             exact=exact,
             epsilons=epsilon,
             data=own,
+            artefact=artefact,
             store=store or Path(paper.name) / "study",
             where=where,
             progress=report,
         )
+    if public:
+        reproduction = reproduction.declared_public()
     with progress_bar("drawing", len(reproduction.exhibits), not json) as advance:
         index = reproduction.write_report(folder, advance)
     if json:
         emit(ctx, reproduction, json=True)
         return
+    ctx.meta[RESULTS] = (reproduction,)
     for verdict in reproduction.verdicts:
-        standing = verdict.finding.standing
-        typer.echo(f"{standing:14} {verdict.claim.where}: {verdict.claim.sentence}")
-        typer.echo(f"{'':14} {verdict.finding.evidence}")
+        _print_verdict(verdict)
     for sentence in (reproduction.verdict, *reproduction.notes, f"Wrote {index}."):
         typer.echo(sentence)
+
+
+def _claims(
+    ctx: typer.Context,
+    name: str | None,
+    asked: dict[str, Any],
+    where: str,
+    output: Path | None,
+    store: Path | None,
+    json: bool,
+) -> None:
+    """Judge the claims of a paper, or of all, and write their page."""
+    from omit import papers
+
+    if name is None and (store or any(asked[what] for what in ("figures", "tables", "exhibits"))):
+        raise InvalidInput("Expected the name of the paper that figures, tables or a store are of.")
+    chosen = papers.names() if name is None else (papers.paper(name).name,)
+    file = (output or Path(name or "claims")) / "claims.html"
+    require_folder(file.parent, f"Cannot write to {file.parent}")
+    stores = {paper: store or Path(paper) / "study" for paper in chosen}
+    with study_progress("computing cells", not json) as report:
+        ledger = papers.judge_claims(chosen, **asked, stores=stores, where=where, progress=report)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    ledger.write_report(file)
+    if json:
+        emit(ctx, ledger, json=True)
+        return
+    ctx.meta[RESULTS] = (ledger,)
+    for paper, entries in ledger.by_paper():
+        typer.echo(f"{paper.title}\n")
+        for entry in entries:
+            _print_verdict(entry)
+            typer.echo(f"{'':14} {entry.command}")
+        typer.echo("")
+    typer.echo(ledger.tally().as_text())
+    typer.echo(f"{ledger.verdict}\nWrote {file}.")
+
+
+def _print_verdict(verdict: "Verdict") -> None:
+    """Print the standing of a claim, what it says, the evidence, and what its readings give."""
+    finding, claim = verdict.finding, verdict.claim
+    typer.echo(f"{finding.standing:14} {claim.where}: {claim.sentence}")
+    typer.echo(f"{'':14} {finding.evidence}")
+    for reading, read in verdict.readings:
+        off = "" if read.distance is None else f" ({read.distance:.1%} off the print)"
+        typer.echo(f"{'':14} - {read.standing} with {reading}{off}: {read.evidence}")
 
 
 def _own_data(source: str | None, column: str | None, bounds: str | None) -> Any:
@@ -144,17 +209,80 @@ def mixture(
 ) -> None:
     """Check the shift rule and the mixture bound by linear programs and enumeration."""
     from omit import _validate
-    from omit.audit.bounds import Audit, checks, run
+    from omit.audit import bounds
+
+    asked = bounds.checks(_validate.seed(seed), _validate.positive_integer("cases", cases))
+    _run_checks(ctx, bounds.Audit, asked, json)
+
+
+def suppression(
+    ctx: typer.Context,
+    cases: options.Cases = 300,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Check delta of randomised cell suppression, and Theorem 1 of Das et al., by enumeration."""
+    from omit import _validate
+    from omit.audit.suppression import SuppressionAudit, checks
+
+    asked = checks(_validate.seed(seed), _validate.positive_integer("cases", cases))
+    _run_checks(ctx, SuppressionAudit, asked, json)
+
+
+def sampling(
+    ctx: typer.Context,
+    cases: options.RandomCases = 300,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Check what samples amplify by linear programs, and sensitivities by enumeration."""
+    from omit.papers.accuracy_gains.theorems import TRUE, SamplingAudit
+
+    _try_theorems(ctx, SamplingAudit, TRUE, cases, seed, json)
+
+
+def composition(
+    ctx: typer.Context,
+    cases: options.RandomCases = 300,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Check Theorems 5.1 to 5.4 of Breutigam and Reischuk, and all before, by enumeration."""
+    from omit.papers.statistical_privacy.theorems import TRUE, CompositionAudit
+
+    _try_theorems(ctx, CompositionAudit, TRUE, cases, seed, json)
+
+
+def _try_theorems(
+    ctx: typer.Context,
+    kind: "type[Audit]",
+    theorems: "Mapping[str, Theorem]",
+    cases: int,
+    seed: int,
+    json: bool,
+) -> None:
+    from omit import _validate
+    from omit.papers.checks import checks
+
+    count = _validate.positive_integer("cases", cases)
+    _run_checks(ctx, kind, checks(theorems, _validate.seed(seed), count), json)
+
+
+def _run_checks(
+    ctx: typer.Context, kind: "type[Audit]", checks: "Iterable[Check]", json: bool
+) -> None:
+    """Run checks, show those that were finished, and exit with 1 if one of them fails."""
+    from omit.audit.bounds import run
 
     outcomes: list[Outcome] = []
     interrupted = False
     try:
-        for check in checks(_validate.seed(seed), _validate.positive_integer("cases", cases)):
+        for check in checks:
             with progress_bar(check.claim, check.count) as advance:
                 outcomes.append(run(check, advance))
     except KeyboardInterrupt:
         interrupted = True
-    audit = Audit(tuple(outcomes))
+    audit = kind(tuple(outcomes))
     emit(ctx, audit, json=json)
     if interrupted:
         raise StudyInterrupted("Interrupted: checks that were not finished are not listed.")
@@ -168,7 +296,7 @@ def privacy(
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
-    from omit.papers.omitting_records.figures import PRIVACY_EPSILONS, privacy_figure
+    from omit.papers.omitting_records.privacy_figures import PRIVACY_EPSILONS, privacy_figure
 
     require_figure(output)
     columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)
@@ -179,12 +307,14 @@ def gains(
     source: options.Source = "lognormal",
     column: options.ColumnName = None,
     bounds: options.Bounds = None,
+    missing_value: options.MissingValue = None,
     statistic: options.GainStatistic = "median",
     mechanism: options.GainMechanism = "laplace",
     delta: options.StatisticDelta = 0.0,
     epsilon: options.RowEpsilons = None,
     rate: options.ColumnRates = None,
     runs: options.GainRuns = 300,
+    public: options.Public = False,
     output: options.FigureFile = Path("gains.svg"),
 ) -> None:
     """Where sampling pays: mean squared error of samples against all records, over both axes."""
@@ -195,10 +325,10 @@ def gains(
     from omit.cli.accuracy import read_column
     from omit.guarantee import Guarantee
     from omit.mechanisms.names import chosen_mechanisms
-    from omit.report.result import CURATOR
+    from omit.report.result import CURATOR, PUBLIC
 
     require_figure(output)
-    data = read_column(source, column, bounds)
+    data = read_column(source, column, bounds, missing=missing_value)
     rows = tuple(_validate.epsilon(value) for value in epsilon or grids.GAIN_EPSILONS)
     columns = tuple(_validate.positive_rate("rate", value) for value in rate or grids.GAIN_RATES)
     on_lattice = data.step is not None
@@ -209,10 +339,16 @@ def gains(
     with progress_bar(str(chosen), cells) as advance:
         question = Question(data, chosen, Guarantee(rows[0], delta, "replace"), runs=runs)
         grid = grids.error_grid(question, grids.sampled_at(data, columns), rows, advance)
-    write_figure(output, figures.gain_figure(grid))
-    for note in (*private_notes(chosen), *data.notes, CURATOR):
+    write_figure(output, figures.gain_figure(grid), private=not public)
+    for note in (*private_notes(chosen), *data.notes, PUBLIC if public else CURATOR):
         typer.echo(note)
 
 
-VERIFY: options.Commands = {"theorem-5.4": theorem_5_4, "mixture": mixture}
+VERIFY: options.Commands = {
+    "theorem-5.4": theorem_5_4,
+    "mixture": mixture,
+    "suppression": suppression,
+    "sampling": sampling,
+    "composition": composition,
+}
 FIGURE: options.Commands = {"privacy": privacy, "gains": gains}

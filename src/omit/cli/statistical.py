@@ -44,6 +44,13 @@ class CurveAsked(NamedTuple):
     compared: "Mapping[str, Curve]" = MappingProxyType({})
     points: int = 200
 
+    @property
+    def subject(self) -> str:
+        """What was asked of which entries, and with which noise."""
+        from omit.statistical.sums import describe_noise
+
+        return f"{self.title}{describe_noise(self.noise)}"
+
 
 def property_(
     n: options.AnyEntries = None,
@@ -122,13 +129,13 @@ def show_curve(
     if has_figure := not (no_figure or json):
         require_figure(output)
     with progress_bar("evaluating the curve", None):
-        curve = replace(asked.evaluate(shown), subject=asked.title)
+        curve = replace(asked.evaluate(shown), subject=asked.subject)
     emit(ctx, curve, json=json)
     if has_figure:
         with progress_bar("drawing", None):
             evaluated = {**asked.compared, asked.label: asked.evaluate}
             curves = {name: evaluate(drawn) for name, evaluate in evaluated.items()}
-        write_figure(output, curve_figure(f"Statistical privacy: {asked.title}", curves))
+        write_figure(output, curve_figure(f"Statistical privacy: {asked.subject}", curves))
 
 
 def _epsilons(given: tuple[float, ...], asked: CurveAsked) -> tuple[Any, Any]:
@@ -204,11 +211,13 @@ def read_column(
     source: options.Source,
     column: options.ColumnName = None,
     bounds: options.DeclaredBounds = None,
+    missing_value: options.MissingValue = None,
 ) -> "Column":
     """Return the column that the options name."""
     from omit.data.reading import read
 
-    return read(source, column, bounds=pair_of_numbers(bounds) if bounds else None)
+    declared = pair_of_numbers(bounds) if bounds else None
+    return read(source, column, bounds=declared, missing=missing_value or ())
 
 
 def generator(seed: options.SecretSeed = None) -> "Generator":

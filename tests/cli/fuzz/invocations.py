@@ -52,6 +52,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--runs": ("1", "2", "10", "50", "paper"),
     "--cases": ("1", "2"),
     "--step": ("0.5", "0.25", "1"),
+    "--bins": ("0", "1", "7", "1000"),
     "--k": ("1", "2", "3"),
     "--candidates": ("2", "5"),
     "--iterations": ("1", "2", "5"),
@@ -67,7 +68,10 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--derive": ("old = age >= 40", "age5 = bins(age, 0, 100, 5)"),
     "--domain": ("sex=Female,Male", "town=A,B,C"),
     "--missing": ("drop", "category"),
+    "--missing-as": ("sex=Female", "town=A"),
     "--quasi-identifiers": ("sex", "sex,town"),
+    "--donor": ("another-record", "other-quasi-identifiers"),
+    "--empty-cells": ("kept", "suppressed"),
     "--group": ("sex", "town", "20:0.3"),
     "--margin": ("sex", "sex,town"),
     "--predict": ("sex",),
@@ -85,6 +89,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "--figure": ("2", "8"),
     "--cluster": ("local:1", "tcp://127.0.0.1:1", "tls://127.0.0.1:1"),
     "--table": ("people",),
+    "--fail-unless": ("epsilon<=1", "epsilon <= 1", "delta<=0.01", "error<=5", "ratio<1"),
 }
 ODD_NUMBERS = (
     "-1", "0", "-0.0", "nan", "inf", "-inf", "1e-310", "5e-324", "1e-5", "0.999999999999",
@@ -106,6 +111,7 @@ ODD_TEXTS = (
     "with-replacement:1000000000", "with-replacement:0", "poisson:0", "tls://127.0.0.1:1", LONG,
     "old = age >= nan", "x = bins(age, 0, 1, 1000000000)", "x = bins(age, 1, 0, 0)", "age", "(",
     "1" + "0" * 30, "-5", "0,1e308", "1e308,-1e308", "nan,1", "inf,inf", "local:0", "local:x",
+    "epsilon<=", "epsilon<=nan", "epsilon<inf", "epsilon=1", "<=1", "epsilon<=1<=2",
 )  # fmt: skip
 ODD_PATHS = (
     "", ".", "..", "x" * 300, "x" * 300 + ".svg", "a/b/c.svg", "x.svg/y.svg", "/proc/x.svg",
@@ -225,7 +231,7 @@ def _given(draw: random.Random, parameter: Any, files: Files, odd: float) -> lis
     """Return the words of one option or argument."""
     names = [*parameter.opts, *parameter.secondary_opts]
     kind = _kind(parameter)
-    if kind is bool:
+    if kind is bool or getattr(parameter, "count", False):
         return [draw.choice(names)]
     values = [
         _value(draw, parameter, kind, files, draw.random() < odd)

@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[3]
 SECONDS = 60.0
 MEGABYTES = 3000
 _NOT_A_NUMBER = re.compile(r"(?<![\w.'])-?nan(?![\w'])", re.IGNORECASE)
+# What the log and the progress of a long command say, when they do.
+_LINE_OF_A_LOG = re.compile(r"^\[\d+(\.\d\d)? s\] [^\n]*\n", re.MULTILINE)
 _WARNING = re.compile(r"^\S*Warning: |: \w*Warning: ", re.MULTILINE)
 
 
@@ -41,7 +43,7 @@ class Ending:
 
 def complaints(invocation: Invocation, ending: Ending) -> list[str]:
     """Return what is wrong with an ending; nothing if it is an answer or a refusal."""
-    said = ending.out + ending.err
+    said, err = ending.out + ending.err, _LINE_OF_A_LOG.sub("", ending.err)
     wrong = []
     if ending.code == KILLED or (ending.interrupted and not invocation.slow):
         wrong.append("hang")
@@ -50,20 +52,23 @@ def complaints(invocation: Invocation, ending: Ending) -> list[str]:
     if _WARNING.search(ending.err):
         wrong.append("warning")
     allowed = {0, 2, 130} | ({1} if invocation.arguments[:1] == ("verify",) else set())
+    allowed |= {3} if "--fail-unless" in invocation.arguments else set()
     if ending.code not in allowed and "hang" not in wrong and "traceback" not in wrong:
         wrong.append(f"exit code {ending.code}")
-    if ending.code in (0, 1):
+    if ending.code in (0, 1, 3):
         if _NOT_A_NUMBER.search(ending.out):
             wrong.append("nan")
         if "--json" in invocation.arguments and "--help" not in invocation.arguments:
             wrong += [] if _is_json(ending.out) else ["not JSON"]
     # Too few words to be a command get the help instead of a sentence.
     if ending.code == 2 and not ending.out.strip().startswith("Usage:"):
-        if not _is_one_sentence(ending.err):
+        if not _is_one_sentence(err):
             wrong.append("not one sentence")
         if ending.out:
             wrong.append("half an answer")
-    if ending.code == 130 and not re.fullmatch(r"Interrupted[^\n]*\n", ending.err):
+    if ending.code == 3 and not re.fullmatch(r"Failed: expected [^\n]*\n", err):
+        wrong.append("failed without a word")
+    if ending.code == 130 and not re.fullmatch(r"Interrupted[^\n]*\n", err):
         wrong.append("interrupted without a word")
     if any(name.startswith(".unfinished") for name in ending.left_behind):
         wrong.append("unfinished file")
