@@ -1,4 +1,7 @@
-"""The standings that the errata page names are those of the ledger of claims."""
+"""What the errata page says of claims is what the ledger of claims computes.
+
+The tests of every paper compare the standings that they compute anyway.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,37 @@ from pathlib import Path
 
 import pytest
 
-from omit.papers import judge_claims, paper
+from omit.papers import judge_claims, names, paper
+from tests.papers.judging import ERRATA, on_the_errata_page, standings
 
-PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
-_STATED = re.compile(r"`([a-z-]+)/([a-z0-9-]+)`\s+(holds in part|holds|fails)")
-
-
-def stated() -> dict[tuple[str, str], str]:
-    """Return the standings of the page by paper and claim."""
-    return {(name, claim): standing for name, claim, standing in _STATED.findall(PAGE.read_text())}
+_LINES = re.findall(r"\*In the ledger:\* ((?:[^\n]+\n)+)", ERRATA)
 
 
-def test_the_page_names_claims_that_papers_have() -> None:
-    assert len(stated()) > 15
-    for name, claim in stated():
-        assert claim in {one.name for one in paper(name).claims}, claim
+def test_every_erratum_names_claims_that_its_paper_has() -> None:
+    assert len(_LINES) == ERRATA.count("\n### ")
+    for line in _LINES:
+        named = re.findall(r"`([a-z-]+)/([\w-]+)`", line)
+        assert named or line == "nothing to compute.\n"
+        for name, claim in named:
+            assert claim in {one.name for one in paper(name).claims}, claim
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
 @pytest.mark.parametrize(
-    ("name", "figures", "runs"),
-    # Figures whose standings on the page do not depend on how often something is drawn.
-    [("disclosure-control", (4, 5), 20), ("statistical-privacy", (), None)],
+    ("name", "figures", "tables"),
+    [
+        ("accuracy-gains", range(1, 15), [1]),
+        ("disclosure-control", range(1, 6), [1]),
+        ("omitting-records", [10, 11], [1]),
+        ("statistical-privacy", [], [1, 2]),
+    ],
 )
-def test_standings_on_the_page_are_computed(
-    name: str, figures: tuple[int, ...], runs: int | None
+def test_standings_on_the_page_are_computed_with_as_many_runs_as_in_the_papers(
+    name: str, figures: list[int], tables: list[int], tmp_path: Path
 ) -> None:
-    ledger = judge_claims([name], figures=figures, runs=runs)
-    computed = {entry.claim.name: entry.finding.standing for entry in ledger.entries}
-    page = {claim: standing for (of, claim), standing in stated().items() if of == name}
+    assert set(names()) >= {name}
+    ledger = judge_claims([name], figures=figures, tables=tables, stores={name: tmp_path / "study"})
+    computed, page = standings(ledger.entries), on_the_errata_page(name)
     assert page
     assert {claim: computed[claim] for claim in page} == page

@@ -21,7 +21,7 @@ from omit.papers.statistical_privacy.table_claims import (
     with_older_settings,
 )
 from omit.statistical.properties import sampled_property_curve
-from tests.papers.judging import finding
+from tests.papers.judging import finding, on_the_errata_page, standings
 
 pytestmark = pytest.mark.slow
 
@@ -89,15 +89,17 @@ def test_verdicts_follow_from_the_cells(results: Reproduction, both: pd.DataFram
 def test_every_theorem_has_a_standing_and_what_is_printed_wrong_fails(
     results: Reproduction,
 ) -> None:
-    standings = {one.claim.name: one.finding.standing for one in results.verdicts}
+    computed = standings(results.verdicts)
     for number in ("5-1", "5-2", "5-3", "5-4"):
-        assert standings[f"theorem-{number}"] == "holds"
+        assert computed[f"theorem-{number}"] == "holds"
     for name in ("lemma-3-1", "lemma-5-1", "lemma-5-2", "rapid-then-flat", "example-2"):
-        assert standings[name] == "holds"
+        assert computed[name] == "holds"
     read = {one.claim.name: one.finding.readings for one in results.verdicts}
     for name in ("example-1", "threshold-bound", "sets-are-products", "entries-alike"):
         assert sorted(one.standing for one in read[name].values()) == ["fails", "holds"]
-    assert "not tested" not in standings.values()
+    assert "not tested" not in computed.values()
+    page = on_the_errata_page("statistical-privacy")
+    assert {name: computed[name] for name in page} == page
 
 
 def test_older_settings_are_compared_by_definition(both: pd.DataFrame) -> None:
