@@ -78,7 +78,7 @@ def test_a_condition_may_fail_with_a_word(err: str, complaint: str | None) -> No
 
 def test_dozens_of_odd_invocations_are_answered_or_refused(runner: Runner, files: Files) -> None:
     tally = Tally()
-    for invocation in invocations(files, 1, 60):
+    for invocation in invocations(files, 1, 40):
         tally.add(invocation, runner.run(invocation))
     assert not tally.complaints, "\n\n".join([str(tally), *tally.examples])
 

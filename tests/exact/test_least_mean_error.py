@@ -31,7 +31,7 @@ def test_the_least_error_is_not_above_the_exact_one(
     """By the exact engine, on random columns: skewed, few and many records, and other truths."""
     rng = np.random.default_rng(24)
     shares = []
-    for _ in range(25):
+    for _ in range(10):
         values = np.unique(rng.integers(0, 101, 30)).astype(np.float64)
         if rng.random() < 0.3:
             values = np.append(values[values < 5], 100.0)
@@ -55,7 +55,7 @@ def test_the_least_error_is_not_above_the_exact_one(
             continue
         assert least <= exact.expected + exact.precision
         shares.append(least / exact.expected)
-    assert len(shares) > 15
+    assert len(shares) > 5
     assert max(shares) > 0.9  # a bound that is of use
 
 
