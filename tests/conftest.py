@@ -13,6 +13,7 @@ from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from omit.cli.main import main
+from omit.laws.design import FixedSize
 
 # The same examples in every run: a failure is a fact about the change, not about luck.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -38,6 +39,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     campaigns = [item for item in items if item.get_closest_marker("campaign")]
     items[:] = [item for item in items if not item.get_closest_marker("campaign")]
     config.hook.pytest_deselected(items=campaigns)
+
+
+@pytest.fixture
+def too_many_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small columns be sampled as large ones are."""
+    monkeypatch.setattr(FixedSize, "outcomes", lambda *_: None)
 
 
 class Run(NamedTuple):

@@ -186,6 +186,7 @@ def test_an_omission_that_does_not_say_what_it_keeps_is_refused(
         inclusion(omission, column)
 
 
+@pytest.mark.usefixtures("too_many_outcomes")
 def test_a_sample_of_fixed_size_does_not_keep_records_independently() -> None:
     design = omit.FixedSizeSampling(3, 10).design(ages, "absolute")
     assert (design.inclusion, design.size, design.keeps_all) == (None, 3, False)

@@ -97,6 +97,7 @@ def test_where_hardly_any_sample_fails_the_interval_stays_narrow() -> None:
     assert found.high - found.low < 1e-3 * found.value
 
 
+@pytest.mark.usefixtures("too_many_outcomes")
 def test_where_most_samples_fail_the_interval_is_that_of_what_can_happen() -> None:
     column, omission = _two_values(0.51), FixedSizeSampling(101, RECORDS)
     target, mechanism = Guarantee(0.5, 1e-4, "replace"), ProposeTestRelease(0.01)

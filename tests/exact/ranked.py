@@ -76,10 +76,10 @@ def expected_after(
     """Return the mean of an error over all that can be left, or over all samples of one size."""
     total = weight = 0.0
     for left, probability, subsets in ways_to_keep(counts, keep):
-        if size is None:
+        if size is None and probability > 0:
             total += probability * error(left)
             weight += probability
-        elif sum(left) == size:
+        elif size is not None and sum(left) == size:
             total += subsets * error(left)
             weight += subsets
     return total / weight

@@ -82,7 +82,8 @@ def test_wide_noise_is_refused() -> None:
     with pytest.raises(NotExact, match="too wide"):
         three_sums_error(SUMS, 50.0, 0.15, gaussian=False, squared=False)
     assert (
-        two_sums_errors(np.zeros((1, 2)), 3, (1.0, 1.0), 0.0, gaussian=True, squared=False) is None
+        two_sums_errors(np.zeros((1, 2)), 3, (91.0, 91.0), 0.0, gaussian=True, squared=False)
+        is None
     )
 
 

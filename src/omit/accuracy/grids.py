@@ -329,10 +329,11 @@ class CurvesQuestion:
         """Tell whether a line between two rates visibly misses the one in the middle."""
         share = (self.rates[middle] - self.rates[start]) / (self.rates[end] - self.rates[start])
         first, between, last = (errors.values(position) for position in (start, middle, end))
-        if self.question.mechanism.unit != "probability":
-            with np.errstate(divide="ignore"):
+        alike = (first == between) & (between == last)  # such as errors too small for a float
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.question.mechanism.unit != "probability":
                 first, between, last = np.log(first), np.log(between), np.log(last)
-        missed = np.abs((1 - share) * first + share * last - between)
+            missed = np.where(alike, 0.0, np.abs((1 - share) * first + share * last - between))
         return bool((missed > _SEEN).any() or np.isnan(missed).any())
 
 

@@ -58,7 +58,9 @@ computed.
 What remains is an integral over `z₁` with kinks at 0 and where a `y_c` is 0. Panels of 16 nodes are
 so narrow that `y_c` has a slope of at most 4 and a second derivative of at most 1 in their width:
 within the ellipse around a panel nothing is more than e^12 times as large, and the rules err by
-less than 1e-12.
+less than 1e-12. Where all `y_c` are farther than 45 from 0, tails are less than e^-45 and what
+remains is the density times a polynomial of degree 4 at most, so that panels may have the width 2
+however wide the noise is.
 """
 
 from __future__ import annotations
@@ -87,8 +89,11 @@ _SHELL = 2.0
 # The least relative precision that counts as exact, and how often cells are made smaller for it.
 _COARSEST = 1e-6
 _ATTEMPTS = 4
-# How wide the noise of the first of two sums may be beside the number of records.
-_WIDEST = 0.1
+# Beyond, tails of the noise of the second of two sums are nothing.
+_NO_TAIL = 45.0
+# How wide the noise of the first of two sums may be beside the number of records: the square of
+# this many roundings is lost.
+_WIDEST = 30.0
 _DEVIATION_OF_E = math.sqrt(1 / 6)
 _MOST_CELLS = 200_000
 # So far beyond the last kink there is less than e^-40 of the density there.
@@ -488,6 +493,10 @@ def _normal_between(y: float, end: float) -> tuple[float, float]:
     """Return the integrals over x from y to an end of a normal tail, and of `(x - y)` times it."""
     if not y < end:
         return 0.0, 0.0
+    if end < 0.0:  # not as a difference of what is large
+        width = end - y
+        short, first = _normal_between(-end, -y)
+        return width - short, 0.5 * width * width - width * short + first
     first, second = _normal_tails(y)
     last, beyond = _normal_tails(end)
     return first - last, second - beyond - (end - y) * last
@@ -516,24 +525,32 @@ def _given_size(
     """Return the expected error and the expected distance for each row of two sums."""
     result = np.zeros((2, len(sums)))
     bend = 2.0 * scale * scale / (size * square_scale)
-    cuts = np.empty(9)
+    cuts = np.empty(21)
     for i in range(len(sums)):
         cuts[:] = 0.0
         cuts[0], cuts[1] = -reach, reach
-        for which in range(3):
-            root = size * (sums[i, 1] - (0.0, truth, 0.25)[which] * size)
+        for which in range(9):
+            level = (which % 3 - 1) * _NO_TAIL * square_scale
+            root = size * (sums[i, 1] + level - (0.0, truth, 0.25)[which // 3] * size)
             if root > 0.0:
                 cuts[3 + 2 * which] = (-math.sqrt(root) - sums[i, 0]) / scale
                 cuts[4 + 2 * which] = (math.sqrt(root) - sums[i, 0]) / scale
-        for k in range(9):
+        for k in range(21):
             cuts[k] = min(max(cuts[k], -reach), reach)
         cuts.sort()
-        for k in range(8):
+        for k in range(20):
             left, last = cuts[k], cuts[k + 1]
+            first = sums[i, 0] + 0.5 * scale * (left + last)
+            nearest = math.inf
+            for limit in (0.0, truth, 0.25):
+                y = (limit * size + first * first / size - sums[i, 1]) / square_scale
+                nearest = min(nearest, abs(y))
             while left < last:
                 # The slope is linear in z, so it is largest at an end.
                 slope = abs(bend * (sums[i, 0] / scale + left)) + 2.0 * bend
-                width = min(2.0, 4.0 / max(slope, 1e-9), 1.0 / math.sqrt(bend))
+                width = 2.0
+                if nearest < _NO_TAIL:
+                    width = min(2.0, 4.0 / max(slope, 1e-9), 1.0 / math.sqrt(bend))
                 right = min(left + width, last)
                 half = 0.5 * (right - left)
                 if not half > 1e-13:
@@ -585,6 +602,10 @@ def _laplace_between(y: float, end: float) -> tuple[float, float]:
     """Return the integrals over x from y to an end of a Laplace tail, and of `(x - y)` times it."""
     if not y < end:
         return 0.0, 0.0
+    if end < 0.0:  # not as a difference of what is large
+        width = end - y
+        short, first = _laplace_between(-end, -y)
+        return width - short, 0.5 * width * width - width * short + first
     first, second = _laplace_tails(y)
     last, beyond = _laplace_tails(end)
     return first - last, second - beyond - (end - y) * last

@@ -13,6 +13,8 @@ common cancels when errors are subtracted. Probabilities are then rounded up to 
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,12 +25,15 @@ from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, IntArray, as_array
 from omit.errors import Refused
+from omit.laws.counts import count_draws, draws, relative_pmf
 
 Positions: TypeAlias = NDArray[np.intp]
 
 _LARGEST_WORD = np.iinfo(np.uint64).max
 # From this many records with the same value on, counts are drawn instead of records.
 _REPEATS = 20
+# How many outcomes are listed.
+_MOST_OUTCOMES = 5000
 
 
 class Design(ABC):
@@ -69,6 +74,15 @@ class Design(ABC):
             If draws of single records are not said.
         """
         raise Refused(f"{type(self).__name__} says which counts are kept and not which records.")
+
+    def outcomes(
+        self, multiplicities: IntArray, most: int = _MOST_OUTCOMES
+    ) -> tuple[IntArray, FloatArray] | None:
+        """Return all that can be kept, a row of counts each, and the probabilities of the rows.
+
+        None if these are not known, as here, or may be more than `most`.
+        """
+        return None
 
     def kept_share(self, multiplicities: IntArray) -> float:
         """Return the expected share of records that are kept.
@@ -132,6 +146,24 @@ class Independent(Design):
         self._require_atoms(records)
         return kept_independently(self.inclusion, rng)
 
+    def outcomes(
+        self, multiplicities: IntArray, most: int = _MOST_OUTCOMES
+    ) -> tuple[IntArray, FloatArray] | None:
+        """Return all counts that are kept with some probability, which is a product."""
+        self._require_atoms(len(multiplicities))
+        numbers, chances = [], []
+        for count, rate in zip(multiplicities.tolist(), self.inclusion.tolist(), strict=True):
+            certain = count * int(rate) if rate in (0.0, 1.0) else None
+            numbers.append(range(count + 1) if certain is None else (certain,))
+            if math.prod(map(len, numbers)) > most:
+                return None
+            law = np.ones(len(numbers[-1]))
+            if certain is None:
+                relative_pmf(count, rate, 0, law)
+            chances.append((law / law.sum()).tolist())
+        rows = np.array(list(itertools.product(*numbers)), dtype=np.int64)
+        return rows, as_array([math.prod(row) for row in itertools.product(*chances)])
+
     def kept_share(self, multiplicities: IntArray) -> float:
         """Return the average probability."""
         return float(np.average(self.inclusion, weights=multiplicities))
@@ -181,6 +213,16 @@ class FixedSize(Design):
     def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
         """Yield the positions of samples; from equal seeds, larger ones contain smaller ones."""
         return kept_by_number(self.size, self.population, rng)
+
+    def outcomes(
+        self, multiplicities: IntArray, most: int = _MOST_OUTCOMES
+    ) -> tuple[IntArray, FloatArray] | None:
+        """Return all counts that add up to the size, with multivariate hypergeometric odds."""
+        sizes = multiplicities.tolist()
+        if count_draws(sizes, self.size) > most:
+            return None
+        rows, chances = zip(*draws(sizes, self.size), strict=True)
+        return np.array(rows, dtype=np.int64), as_array(chances)
 
     def kept_share(self, multiplicities: IntArray) -> float:
         """Return the share of the population that is drawn."""

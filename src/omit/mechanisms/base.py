@@ -273,6 +273,20 @@ class Prepared(ABC):
         """
         return 0.0
 
+    def _over_outcomes(self, counts: Counts, design: Design, otherwise: str) -> float:
+        """Return the error averaged over all that can be left of these counts.
+
+        Raises
+        ------
+        NotExact
+            If that is too much, or the noise is not integrated; otherwise said for reason.
+        """
+        outcomes = design.outcomes(counts)
+        errors = None if outcomes is None else self.integrated_errors(outcomes[0])
+        if outcomes is None or errors is None:
+            raise NotExact(otherwise)
+        return float(outcomes[1] @ errors)
+
     def _exactly(self, value: float, precision: float = 0.0, **details: Any) -> ExpectedError:
         """Return an exact error in the metric and unit of the mechanism."""
         mechanism = self.mechanism

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ _SELECTING: tuple[Kind, ...] = ("exponential", "gumbel")
 # So little noise that it only breaks ties between counts, of which one wins by chance.
 _TIES_ONLY = 1e-6
 _HARDLY_ANY_NOISE = Gaussian(0.01)
+# So many samples of fixed size are gone through: an integral each.
+_MOST_OUTCOMES = 200
+# Weights, counts, and the probabilities with which records of these are kept.
+_Laws: TypeAlias = list[tuple[float, Counts, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ class PreparedMode(Prepared):
     def exact_error(
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
     ) -> ExpectedError:
-        """Return the probability of a wrong answer where records are kept independently."""
+        """Return the probability of a wrong answer, of few records if not kept independently."""
         from omit.exact.mode import TooLarge, wrong_mode_probability
 
         possible = self._possible
@@ -173,21 +177,24 @@ class PreparedMode(Prepared):
         unseen = int(np.isin(self._unheld, truths).sum())
         right = np.append(np.isin(values, truths), np.ones(unseen, dtype=np.bool_))
         counts = np.append(self.column.counts[possible], np.zeros(unseen, dtype=np.int64))
-        inclusion = independent_inclusion(design, len(possible))
-        keep = np.append(inclusion[possible], np.ones(unseen))
         empty = len(self._unheld) - unseen
         if not right.any():
             return self._exactly(1.0)
+        laws = self._laws(design, counts)
 
-        def wrong(keep: FloatArray, noise: Noise) -> tuple[float, float]:
-            return wrong_mode_probability(counts, keep, noise, right, empty)
+        def wrong(noise: Noise, laws: _Laws) -> tuple[float, float]:
+            value = precision = 0.0
+            for chance, left, keep in laws:
+                one = wrong_mode_probability(left, keep, noise, right, empty)
+                value, precision = value + chance * one[0], precision + chance * one[1]
+            return value, precision
 
         try:
-            value, precision = wrong(keep, self.noise)
+            value, precision = wrong(self.noise, laws)
             parts = None
             if details:
-                by_omission = wrong(keep, _HARDLY_ANY_NOISE)[0]
-                by_noise = wrong(np.ones_like(keep), self.noise)[0]
+                by_omission = wrong(_HARDLY_ANY_NOISE, laws)[0]
+                by_noise = wrong(self.noise, [(1.0, counts, np.ones(len(counts)))])[0]
                 parts = Parts(by_omission, by_noise, clamping=self.clamping)
         except TooLarge as error:
             raise NotExact(str(error)) from error
@@ -196,6 +203,23 @@ class PreparedMode(Prepared):
         return ExpectedError(
             value, low, high, "exact", mechanism.metric_name, mechanism.unit, parts=parts
         )
+
+    def _laws(self, design: Design, counts: Counts) -> _Laws:
+        """Return weights of laws whose mixture is that of the counts left of the possible values.
+
+        One law if records are kept independently, all outcomes of a sample of few records.
+        """
+        atoms, unseen = len(self._possible), len(counts) - int(self._possible.sum())
+        if design.inclusion is None and not design.keeps_all:
+            outcomes = design.outcomes(self.column.counts, _MOST_OUTCOMES)
+            if outcomes is not None:
+                none = np.zeros(unseen, dtype=np.int64)
+                rows = (np.append(row[self._possible], none) for row in outcomes[0])
+                certain = np.ones(len(counts))
+                chances = outcomes[1].tolist()
+                return [(p, row, certain) for p, row in zip(chances, rows, strict=True)]
+        inclusion = independent_inclusion(design, atoms)
+        return [(1.0, counts, np.append(inclusion[self._possible], np.ones(unseen)))]
 
     @property
     def clamping(self) -> float:

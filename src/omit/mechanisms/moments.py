@@ -162,27 +162,31 @@ class PreparedMoments(Prepared):
     def exact_error(
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
     ) -> ExpectedError:
-        """Return the error without omission, or on samples where all have the same noise."""
+        """Return the error without omission, on samples with the same noise, or on few samples."""
         if design.keeps_all:
             row = self.column.counts[None, :]
             if self.mechanism.metric != "squared":
                 return self._rounded(float(self.integrated_errors(row)[0]))
             mean, variance = self.moments(row)
             return self._rounded(float(((mean - self.near.truth) ** 2 + variance)[0]))
+        try:
+            value = self._of_samples(design)
+        except NotExact as error:
+            value = self._over_outcomes(self.column.counts, design, str(error))
+        return self._rounded(value)
+
+    def _of_samples(self, design: Design) -> float:
+        """Return the error on samples where all have the same noise."""
         sampled = self.sampled_moments(design)
-        if sampled is None or not isinstance(design, FixedSize):
-            raise NotExact(
-                "the noise depends on the sample; samples are drawn, noise is integrated"
-            )
-        scale = self.common_scale(design.size)
-        if scale is None:
+        scale = self.common_scale(design.size) if isinstance(design, FixedSize) else None
+        if sampled is None or scale is None or not isinstance(design, FixedSize):
             raise NotExact(
                 "the noise depends on the sample; samples are drawn, noise is integrated"
             )
         if self.mechanism.metric != "squared":
-            return self._rounded(per_cent(self.truth) * self.sampled_distance(design))
+            return per_cent(self.truth) * self.sampled_distance(design)
         noise, bias = float(self._variance(scale)[0]), sampled.mean - self.near.truth
-        return self._rounded(bias**2 + sampled.variance + noise)
+        return bias**2 + sampled.variance + noise
 
     @_OVERFLOW_IS_REFUSED
     def parts(self, design: Design) -> Parts | None:

@@ -207,8 +207,10 @@ class PreparedVariance(base.Prepared):
     ) -> ExpectedError:
         """Return the error where it is certain which records are left, or by three sums."""
         inclusion = np.ones(len(self.counts)) if design.keeps_all else design.inclusion
-        if inclusion is None:
-            raise NotExact("the law of the variance of a sample of fixed size is not computed")
+        if inclusion is None or (self._is_bare and ((inclusion > 0) & (inclusion < 1)).any()):
+            reason = "the samples are too many, or the noise is too wide beside them"
+            value = self._over_outcomes(self.counts, design, reason)
+            return self._exactly(value, _RULES * value + self._rounding(value))
         if ((inclusion > 0) & (inclusion < 1)).any():
             return self._of_sample(inclusion, quick)
         left = self.counts * inclusion.astype(np.int64)
@@ -266,7 +268,7 @@ class PreparedVariance(base.Prepared):
         return second - 2 * variance, -both - 2 * variance, 1 - 2 * mean + second - 2 * variance
 
     def _of_sample(self, inclusion: FloatArray, quick: bool) -> ExpectedError:
-        if len(self.noises) != 3 or self._is_bare or self._squared:
+        if len(self.noises) != 3 or self._squared:
             raise NotExact("the law of a sampled variance is computed for distances by three sums")
         if quick:
             raise NotExact("the integral over what is left takes about a second")
