@@ -205,7 +205,7 @@ def _mode(case: SmallCase) -> Given:
 
     def given(left: tuple[int, ...]) -> float:
         chances = winning_probabilities(left, mechanism.noise, scale, empty)
-        return 1 - float(np.array(chances)[right].sum())
+        return max(1 - float(np.array(chances)[right].sum()), 0.0)
 
     return given
 
