@@ -30,7 +30,7 @@ from typing import Any, NoReturn, Self
 
 from omit import _validate
 from omit._numeric import expm1_ratio, not_above, not_below, raised
-from omit._text import show_number
+from omit._text import rounded_up, show_number
 from omit.errors import InvalidInput, WrongNeighbours
 
 
@@ -206,6 +206,26 @@ class _Promise:
         """
         pair = f"({show_number(self.epsilon, rounding)}, {show_number(self.delta, rounding)})"
         return f"{pair}-DP under {self.neighbours}"
+
+    def meaning(self, rows_per_person: int = 1) -> str:
+        """Return in plain words what is promised, for a record or all records of a person.
+
+        Examples
+        --------
+        >>> Guarantee(1.0, 1e-6).meaning()
+        'One record more or less changes the probability of any answer by a factor of at most 2.72,
+        plus 1e-06.'
+        """
+        whose = {"add-remove": "One record more or less", "replace": "Another record in its place"}
+        who = whose.get(self.neighbours, f"A step of {self.neighbours}")
+        if rows_per_person > 1:
+            who = f"What one person with up to {rows_per_person:,} records contributes"
+        # Beyond, the factor is a number that tells nobody anything.
+        powers = 0 <= self.epsilon <= 50
+        factor = rounded_up(math.exp(self.epsilon), 3) if powers else f"e^{self.epsilon:g}"
+        much = f"by a factor of at most {factor}" if self.epsilon else "not at all"
+        plus = f", plus {rounded_up(self.delta, 3)}" if self.delta else ""
+        return f"{who} changes the probability of any answer {much}{plus}."
 
     def delta_at(self, epsilon: float) -> float:
         """Return the smallest delta that this pair implies at another epsilon.

@@ -123,8 +123,8 @@ def test_the_report_is_one_file_with_tables_figures_and_the_warning(
     file = tmp_path / "ages.html"
     assert omit_command(f"compare adult --omit poisson:0.5 --report {file}").code == 0
     page = file.read_text(encoding="utf-8")
-    # Two curves for mean and mode, and a sweep over the bounds of the mean.
-    assert page.count("<svg") == 5
+    # Errors, what they are made up of and two curves for mean and mode, a sweep over bounds of one.
+    assert page.count("<svg") == 9
     assert page.count("Bounds that are chosen by looking at the data are not private") == 1
     assert "curator's eyes only" in page.replace("&#39;", "'")
     assert "nothing tested beats using all records" in page

@@ -95,7 +95,7 @@ def test_the_page_shows_pictures_tables_and_verdicts(tmp_path: Path) -> None:
     text = _reproduced().write_report(tmp_path).read_text(encoding="utf-8")
     assert "On &lt;things&gt;" in text
     assert '<img src="figure-01.svg"' in text
-    assert '<td class="number">0.333333</td>' in text
+    assert 'class="number" data-head="y">0.333333</td>' in text
     assert "Of 3 claims, 2 hold, 1 fails." in text
     assert text.count("Lines rise.") == 2, "in the list of all claims and with its figure"
     assert "It took 3 s." in text
@@ -247,9 +247,9 @@ def test_a_long_page_begins_with_its_contents(tmp_path: Path) -> None:
     many = tuple(replace(line, name=f"figure-{n:02}", title=f"Figure {n}: x") for n in range(1, 20))
     long = reproduce(replace(paper, exhibits=many), where="process")
     text = long.write_report(tmp_path).read_text(encoding="utf-8")
-    assert '<a href="#figure-19">Figure 19</a>' in text
+    assert '<a href="#figure-19">Figure 19: x</a>' in text
     short = _reproduced().write_report(tmp_path).read_text(encoding="utf-8")
-    assert '<a href="#' not in short
+    assert "Contents" not in short
 
 
 def test_figures_are_drawn_when_they_are_written(tmp_path: Path) -> None:

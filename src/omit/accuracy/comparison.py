@@ -24,6 +24,7 @@ from omit.accuracy.sampled_from import parity_notes, sampled_from_notes
 from omit.data.base import show_bounds
 from omit.exact.error import ExpectedError
 from omit.mechanisms.base import Mechanism
+from omit.report.page import Caption, Card, Made
 from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 if TYPE_CHECKING:
@@ -322,10 +323,39 @@ class Comparison(Result):
         return (name, row.promise, error.value, error, *differences, row, row.standing)
 
     def figures(self) -> Mapping[str, Drawing]:
-        """Return the errors with their intervals."""
+        """Return the errors with their intervals, and what they are made up of, if known."""
+        from omit.accuracy.card import draw_why, why_rows
         from omit.accuracy.figures import draw_comparison
 
-        return {"errors": lambda axes: draw_comparison(axes, self)}
+        drawings: dict[str, Drawing] = {"errors": lambda axes: draw_comparison(axes, self)}
+        if why_rows(self):
+            drawings["why"] = lambda axes: draw_why(axes, self)
+        return drawings
+
+    def captions(self) -> Mapping[str, Caption]:
+        """Return titles and descriptions of both figures."""
+        from omit.accuracy.card import comparison_captions
+
+        return comparison_captions(self)
+
+    @property
+    def card(self) -> Card | None:
+        """What is promised, what the best tested omission costs, and what to do."""
+        from omit.accuracy.card import comparison_card
+
+        return comparison_card(self)
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the data, who declared what of them, and the seed."""
+        from omit.accuracy.card import question_provenance
+
+        return question_provenance(self.question)
+
+    def python(self) -> str:
+        """Return the comparison in Python."""
+        from omit.accuracy.card import comparison_code
+
+        return comparison_code(self)
 
     @property
     def best_tested(self) -> Row | None:
@@ -378,11 +408,11 @@ class Comparison(Result):
             "notes": [*self.notes, self.caution],
         }
 
-    def write_report(self, path: Path | str) -> Path:
+    def write_report(self, path: Path | str, made: Made | None = None) -> Path:
         """Write a page of HTML with the rows, curves over all rates, and what was assumed."""
         from omit.accuracy.report import write_report
 
-        return write_report(path, [self])
+        return write_report(path, [self], made=lambda: made or Made.today())
 
 
 def private_notes(mechanism: Mechanism) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from omit.accuracy.row import SAME, Row, shown_interval, shown_promise, shown_ra
 from omit.exact.error import ExpectedError
 from omit.laws.intervals import judge
 from omit.mechanisms.base import Mechanism
+from omit.report.page import Caption, Card, Made
 from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 if TYPE_CHECKING:
@@ -175,11 +176,31 @@ class Ranking(Result):
         answers = [comparison.to_json() for comparison in self.comparisons]
         return {"answers": answers, "ranking": plain(ranking), "verdict": self.verdict}
 
-    def write_report(self, path: Path | str) -> Path:
+    def captions(self) -> Mapping[str, Caption]:
+        """Return titles and descriptions of the figures."""
+        return {
+            f"errors-{number}": comparison.captions()["errors"]
+            for number, comparison in enumerate(self.comparisons, start=1)
+        }
+
+    @property
+    def card(self) -> Card | None:
+        """That of the comparison with the smallest expected error."""
+        return self.pairs[0].comparison.card
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the data, who declared what of them, and the seed."""
+        return self.comparisons[0].provenance()
+
+    def python(self) -> str:
+        """Return the comparisons in Python."""
+        return "\n\n".join(comparison.python() for comparison in self.comparisons)
+
+    def write_report(self, path: Path | str, made: Made | None = None) -> Path:
         """Write a page of HTML with all comparisons and their curves."""
         from omit.accuracy.report import write_report
 
-        return write_report(path, self.comparisons)
+        return write_report(path, self.comparisons, made=lambda: made or Made.today())
 
 
 def _both_exact(first: Pair, second: Pair) -> bool:

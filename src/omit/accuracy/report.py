@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omit.accuracy.bounds_sweep import BoundsSweep, depends_on_bounds, sweep_size
 from omit.accuracy.comparison import NOT_PRIVATE, Comparison
@@ -14,7 +14,10 @@ from omit.accuracy.ranking import Ranking, ranked
 from omit.guarantee import relation
 from omit.report.figure import panels
 from omit.report.files import svg, write_text
-from omit.report.result import page, render
+from omit.report.page import Made, page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Advance = Callable[[], None]
 
@@ -24,11 +27,13 @@ def write_report(
     comparisons: Sequence[Comparison],
     advance: Advance = lambda: None,
     cores: int = 1,
+    made: Callable[[], Made] = Made.today,
 ) -> Path:
     """Write the report of comparisons on the same data and at the same guarantee.
 
     `advance` is called after each of the errors behind the curves, at most `curve_steps` times.
-    With several cores, processes more take part once that pays.
+    With several cores, processes more take part once that pays. `made` returns what the page says
+    of how it came about, once the rest is there; by default that it was made today.
 
     Raises
     ------
@@ -40,7 +45,8 @@ def write_report(
         each.over_bounds(advance, cores) for each in comparisons if depends_on_bounds(each.question)
     ]
     private = any(each.confidential for each in comparisons)
-    return write_text(path, comparison_report(comparisons, curves, sweeps), private)
+    report = comparison_report(comparisons, curves, sweeps, made())
+    return write_text(path, report, private)
 
 
 def curve_steps(comparisons: Sequence[Comparison]) -> int:
@@ -54,23 +60,24 @@ def comparison_report(
     comparisons: Sequence[Comparison],
     curves: Sequence[Curves] = (),
     sweeps: Sequence[BoundsSweep] = (),
+    made: Made | None = None,
 ) -> str:
     """Return the report as HTML, with curves for each mechanism, and sweeps over bounds."""
-    first = comparisons[0]
-    content = render(
+    first, results = comparisons[0], ranked(comparisons)
+    return page(
+        results,
+        made,
         "comparison.html",
         data=first.question.data,
-        warning=first.caution_class,
-        caution=first.caution,
         what_is_equal=_what_is_equal(first),
         guarantee=str(first.question.guarantee),
-        rankings=[each for each in ranked(comparisons) if isinstance(each, Ranking)],
-        sections=[_section(each) for each in comparisons],
+        rankings=[each for each in results if isinstance(each, Ranking)],
+        comparisons=comparisons,
+        costs=cost_sentences,
         all_curves=[_curves(each) for each in curves],
         sweeps=[_sweep(each) for each in sweeps],
-        assumptions=_assumptions(comparisons),
+        statements=_assumptions(comparisons),
     )
-    return page(first.title, [content])
 
 
 def _what_is_equal(comparison: Comparison) -> str:
@@ -79,18 +86,6 @@ def _what_is_equal(comparison: Comparison) -> str:
     if comparison.question.noise_reduction:
         return "Every release below has the same guarantee"
     return "Every mechanism below has the same guarantee by itself, so releases differ in privacy"
-
-
-def _section(comparison: Comparison) -> dict[str, Any]:
-    title = str(comparison.question.mechanism)
-    return {
-        "title": title[:1].upper() + title[1:],
-        "verdict": comparison.verdict,
-        "metric": comparison.baseline.metric,
-        "table": comparison.tables()[0],
-        "parts": comparison.parts_table(),
-        "costs": cost_sentences(comparison),
-    }
 
 
 def cost_sentences(comparison: Comparison) -> list[str]:
@@ -105,12 +100,13 @@ def cost_sentences(comparison: Comparison) -> list[str]:
 
 def _curves(curves: Curves) -> dict[str, Any]:
     """Return what the page shows of other omissions."""
-    rates = {
-        "picture": svg(rate_figure(curves)),
-        "caption": "The same guarantee along each line: the smaller the sample, the less noise it "
-        f"needs, and still the larger its error where lines fall to the right.{_how(curves)}",
-    }
     mechanism = curves.by_rate.mechanism
+    rates = _figure(
+        rate_figure(curves),
+        f"The error over all sampling rates: {mechanism}",
+        "The same guarantee along each line: the smaller the sample, the less noise it "
+        f"needs, and still the larger its error where lines fall to the right.{_how(curves)}",
+    )
     if curves.by_score is None:
         return {"title": f"All sampling rates: {mechanism}", "figures": [rates]}
     caption = (
@@ -119,22 +115,27 @@ def _curves(curves: Curves) -> dict[str, Any]:
     )
     if curves.simulated == curves.size:
         caption += " Ratios near 1 may be chance; the table above says which differences are sure."
-    scores = {"picture": svg(score_figure(curves)), "caption": caption}
+    scores = _figure(
+        score_figure(curves), f"The error over all outlier scores: {mechanism}", caption
+    )
     title = f"All sampling rates and all outlier scores: {mechanism}"
     return {"title": title, "figures": [rates, scores]}
+
+
+def _figure(figure: Figure, title: str, caption: str) -> dict[str, Any]:
+    return {"picture": svg(figure, title, caption), "caption": caption}
 
 
 def _sweep(sweep: BoundsSweep) -> dict[str, Any]:
     """Return what the page shows of other upper bounds."""
     figure, axes = panels(7.6, 4.4)
     sweep.figures()["bounds"](axes[0, 0])
-    return {
-        "title": f"Other upper bounds: {sweep.question.mechanism}",
-        "verdict": sweep.verdict,
-        "notes": sweep.notes,
-        "picture": svg(figure),
-        "table": sweep.tables()[0],
-    }
+    caption = (
+        "The same guarantee at every point. Narrow bounds clamp more values, wide ones need more "
+        "noise; the dotted line is the error of clamping without any noise or omission."
+    )
+    title = f"Other upper bounds: {sweep.question.mechanism}"
+    return {"title": title, "sweep": sweep, "figure": _figure(figure, title, caption)}
 
 
 def _how(curves: Curves) -> str:

@@ -28,6 +28,7 @@ from omit.mechanisms.base import Mechanism
 from omit.omissions.base import Omission
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling
+from omit.report.page import Caption, Card
 from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 RATES = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -153,8 +154,29 @@ class Best(Result):
         return self.comparison.tables()
 
     def figures(self) -> dict[str, Drawing]:
-        """Return the picture of the comparison."""
+        """Return the pictures of the comparison."""
         return dict(self.comparison.figures())
+
+    def captions(self) -> Mapping[str, Caption]:
+        """Return titles and descriptions of the figures."""
+        return self.comparison.captions()
+
+    @property
+    def card(self) -> Card | None:
+        """What is promised, what the nearest omission costs, and what to do."""
+        from omit.accuracy.card import best_card
+
+        return best_card(self)
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the data, who declared what of them, and the seed."""
+        return self.comparison.provenance()
+
+    def python(self) -> str:
+        """Return the search in Python."""
+        from omit.accuracy.card import question_code
+
+        return question_code(self.comparison.question, "best")
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison, and what was looked for."""
@@ -213,6 +235,19 @@ class Solution(Result):
     def notes(self) -> tuple[str, ...]:
         """What must be said with the numbers."""
         return (*private_notes(self.question.mechanism), *self.question.data.notes)
+
+    @property
+    def card(self) -> Card:
+        """The epsilon that is needed, the error that it has, and what a smaller one would do."""
+        from omit.accuracy.card import solution_card
+
+        return solution_card(self)
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the data, who declared what of them, and the seed."""
+        from omit.accuracy.card import question_provenance
+
+        return question_provenance(self.question)
 
     def tables(self) -> Sequence[Table]:
         """Return the guarantee and the error it reaches."""

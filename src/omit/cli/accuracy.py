@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import typer
 
 from omit.cli import options
-from omit.cli.emit import emit, progress_bar, report_file
+from omit.cli.emit import emit, made, progress_bar, report_file, tell_where
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -247,9 +247,9 @@ def compare(
         from omit.accuracy.report import curve_steps, write_report
 
         with progress_bar("report", curve_steps(comparisons), not json) as advance:
-            write_report(file, comparisons, advance, cores=os.cpu_count() or 1)
-        if not json:
-            typer.echo(f"Wrote {file}.")
+            cores = os.cpu_count() or 1
+            write_report(file, comparisons, advance, cores, lambda: made(chosen.context))
+        tell_where(chosen.context, file)
 
 
 def best(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from omit.cli.emit import emit, progress_bar, report_file
+from omit.cli.emit import emit, made, progress_bar, report_file, tell_where
 from omit.cli.options import Json, MissingValue, Public, Source, TableName
 
 if TYPE_CHECKING:
@@ -197,9 +197,8 @@ def disclose(
         assessment = assessment.declared_public()
     emit(ctx, assessment, json=json)
     if file is not None:
-        assessment.write_report(file)
-        if not json:
-            typer.echo(f"Wrote {file}.")
+        assessment.write_report(file, made(ctx))
+        tell_where(ctx, file)
 
 
 def _names(text: str) -> list[str]:

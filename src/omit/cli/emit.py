@@ -11,11 +11,13 @@ import codecs
 import json as json_format
 import os
 import re
+import shlex
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
     from rich.table import Table
 
+    from omit.report.page import Made
     from omit.report.result import Result
     from omit.study.run import Progress as StudyProgress
 
@@ -34,6 +37,7 @@ _PRESENTATION = frozenset(
     {
         "fail_unless",
         "json",
+        "no_date",
         "no_figure",
         "no_report",
         "output",
@@ -43,8 +47,8 @@ _PRESENTATION = frozenset(
         "where",
     }
 )
-# Where a context keeps the results that were emitted.
-RESULTS = "omit.results"
+# Where a context keeps the results that were emitted, what was typed, and when.
+RESULTS, WORDS, STARTED = "omit.results", "omit.words", "omit.started"
 _IN_LETTERS = {
     "ε": "epsilon",
     "δ": "delta",
@@ -107,6 +111,51 @@ def emit(context: typer.Context, *results: Result, json: bool) -> None:
         notes, cautions = list(dict.fromkeys(notes)), list(dict.fromkeys(cautions))
     for note in (*notes, *cautions):
         console.print(note, soft_wrap=True)
+
+
+def made(context: typer.Context) -> Made:
+    """Return what a report says of how it came about."""
+    from omit._text import show_duration
+    from omit.report.page import Made
+
+    if context.params.get("no_date"):
+        return Made(command=typed(context))
+    took = show_duration(time.monotonic() - context.meta[STARTED])
+    return replace(Made.today(), command=typed(context), took=took)
+
+
+def typed(context: typer.Context) -> str:
+    """Return the command that asks the same, without where answers go and without secret seeds."""
+    options = {
+        name: option
+        for option in context.command.params
+        if option.name in _PRESENTATION or (option.name == "seed" and option.default is None)
+        for name in option.opts
+    }
+    kept, words = [], iter(context.meta.get(WORDS, ()))
+    for word in words:
+        option = options.get(word.partition("=")[0])
+        if option is None:
+            kept.append(word)
+        elif "=" not in word and not getattr(option, "is_flag", False):
+            next(words, None)
+    return one_line(shlex.join([*context.command_path.split(), *kept]))
+
+
+def write_page(context: typer.Context, file: Path, *results: Result) -> None:
+    """Write the report of results, and say where it is unless programs are listening."""
+    from omit.report.files import write_text
+    from omit.report.page import page
+
+    private = any(result.confidential for result in results)
+    write_text(file, page(results, made(context)), private)
+    tell_where(context, file)
+
+
+def tell_where(context: typer.Context, file: Path) -> None:
+    """Say where a report is, and how to look at it, unless programs are listening."""
+    if not context.params.get("json"):
+        typer.echo(f"Wrote {file}: open it in a browser.")
 
 
 def parameters(options: Mapping[str, Any]) -> dict[str, Any]:

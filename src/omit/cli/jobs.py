@@ -10,13 +10,14 @@ import importlib
 import inspect
 import logging
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from omit.cli import options
-from omit.cli.emit import RESULTS, complain, one_line
+from omit.cli.emit import RESULTS, STARTED, complain, one_line, report_file, write_page
 
 if TYPE_CHECKING:
     from omit.report.result import Result
@@ -53,7 +54,9 @@ def end_log() -> None:
     _log.setLevel(logging.NOTSET)
 
 
-def for_jobs(run: Callable[..., None], result: str | None = None) -> Callable[..., None]:
+def for_jobs(
+    run: Callable[..., None], result: str | None = None, paged: bool = False
+) -> Callable[..., None]:
     """Return a command with `--verbose`, and with `--fail-unless` if it has results.
 
     Parameters
@@ -62,13 +65,21 @@ def for_jobs(run: Callable[..., None], result: str | None = None) -> Callable[..
         The command.
     result : str, optional
         The class of its results, as ``module:name``; loaded only if there are conditions.
+    paged : bool
+        Whether `--report` writes a page of its results; others write one themselves, or none.
     """
     signature = inspect.signature(run)
     takes_context = "ctx" in signature.parameters
 
     def command(
-        ctx: typer.Context, verbose: int, fail_unless: list[str] | None = None, **given: Any
+        ctx: typer.Context,
+        verbose: int,
+        fail_unless: list[str] | None = None,
+        no_date: bool = False,
+        **given: Any,
     ) -> None:
+        ctx.meta[STARTED] = time.monotonic()
+        file = report_file(given.pop("report"), False, None) if paged else None
         if verbose:
             log_to_errors(verbose)
         kind = None if result is None or not fail_unless else _loaded(result)
@@ -78,6 +89,8 @@ def for_jobs(run: Callable[..., None], result: str | None = None) -> Callable[..
             asked = conditions(fail_unless or (), kind)
         _log.info("%s", ctx.command_path)
         run(**({"ctx": ctx} if takes_context else {}), **given)
+        if file is not None:
+            write_page(ctx, file, *ctx.meta[RESULTS])
         if kind is None:
             return
         unmet = [reason for one in asked if (reason := one.unmet(ctx.meta[RESULTS]))]
@@ -89,7 +102,17 @@ def for_jobs(run: Callable[..., None], result: str | None = None) -> Callable[..
     shared: dict[str, Any] = {"ctx": typer.Context, "verbose": options.Verbose}
     if result is not None:
         shared["fail_unless"] = options.FailUnless
-    defaults = {"ctx": inspect.Parameter.empty, "verbose": 0, "fail_unless": None}
+    if paged:
+        shared["report"] = options.AskedReport
+    if paged or result is not None:
+        shared["no_date"] = options.NoDate
+    defaults = {
+        "ctx": inspect.Parameter.empty,
+        "verbose": 0,
+        "fail_unless": None,
+        "report": None,
+        "no_date": False,
+    }
     parameters = [
         *own,
         *(

@@ -22,7 +22,7 @@ from typer.core import TyperCommand
 from omit import __version__
 from omit.cli import accuracy, disclosure, doctor, options, papers, privacy, statistical
 from omit.cli import help as help_texts
-from omit.cli.emit import complain, give_up_output, speak_any_encoding
+from omit.cli.emit import WORDS, complain, give_up_output, speak_any_encoding
 from omit.cli.jobs import end_log, for_jobs, log_to_errors
 from omit.cli.options import Commands
 from omit.errors import OmitError, StudyInterrupted
@@ -39,6 +39,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse several values for an option that takes one; the last would win silently."""
+        ctx.meta[WORDS] = tuple(args)
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for option, times in Counter(given).items():
             has_value = not getattr(option, "is_flag", True) or option.secondary_opts
@@ -169,7 +170,7 @@ app = typer.Typer(
 def _add(name: str, run: Callable[..., None]) -> None:
     """Add a command to the app, under its question and with its example."""
     panel = help_texts.PANELS[name]
-    added = for_jobs(run, _RESULTS.get(name))
+    added = for_jobs(run, _RESULTS.get(name), paged=name in ("best", "solve"))
     app.command(name, cls=Command, rich_help_panel=panel, epilog=help_texts.epilog(name))(added)
 
 
@@ -178,7 +179,7 @@ def _add_group(name: str, text: str, commands: Commands) -> typer.Typer:
     for command_name, command in commands.items():
         words = f"{name} {command_name}"
         result = _RESULTS.get(words, _RESULTS.get(name))
-        added = for_jobs(command, result)
+        added = for_jobs(command, result, paged=name != "figure")
         group.command(command_name, cls=Command, epilog=help_texts.epilog(words))(added)
     app.add_typer(group, name=name, rich_help_panel=help_texts.PANELS[name])
     return group

@@ -282,6 +282,16 @@ Public = Annotated[
 ]
 Json = Annotated[bool, _option("Print one JSON object instead of a table.", "--json")]
 Report = Annotated[Path | None, _option("Path of the HTML report.", default="omit-report.html")]
+AskedReport = Annotated[
+    Path | None,
+    _option("Path of a report, a page of HTML that needs no other file.", default="none"),
+]
+NoDate = Annotated[
+    bool,
+    _option(
+        "Leave date and time taken out of the report, so that pages can be compared.", "--no-date"
+    ),
+]
 NoReport = Annotated[bool, _option("Write no report.", "--no-report")]
 FigureFile = Annotated[Path, _option("Path of the figure; the ending decides: .svg, .png or .pdf.")]
 NoFigure = Annotated[bool, _option("Draw nothing.", "--no-figure")]

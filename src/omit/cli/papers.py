@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from omit.cli import options
-from omit.cli.emit import RESULTS, emit, progress_bar, study_progress
+from omit.cli.emit import RESULTS, emit, made, progress_bar, study_progress
 from omit.errors import InvalidInput, StudyInterrupted
 from omit.report.files import require_figure, require_folder, write_figure
 
@@ -76,14 +76,18 @@ def reproduce(
     if public:
         reproduction = reproduction.declared_public()
     with progress_bar("drawing", len(reproduction.exhibits), not json) as advance:
-        index = reproduction.write_report(folder, advance)
+        index = reproduction.write_report(folder, made(ctx), advance)
     if json:
         emit(ctx, reproduction, json=True)
         return
     ctx.meta[RESULTS] = (reproduction,)
     for verdict in reproduction.verdicts:
         _print_verdict(verdict)
-    for sentence in (reproduction.verdict, *reproduction.notes, f"Wrote {index}."):
+    for sentence in (
+        reproduction.verdict,
+        *reproduction.notes,
+        f"Wrote {index}: open it in a browser.",
+    ):
         typer.echo(sentence)
 
 
@@ -108,7 +112,7 @@ def _claims(
     with study_progress("computing cells", not json) as report:
         ledger = papers.judge_claims(chosen, **asked, stores=stores, where=where, progress=report)
     file.parent.mkdir(parents=True, exist_ok=True)
-    ledger.write_report(file)
+    ledger.write_report(file, made(ctx))
     if json:
         emit(ctx, ledger, json=True)
         return
@@ -120,7 +124,7 @@ def _claims(
             typer.echo(f"{'':14} {entry.command}")
         typer.echo("")
     typer.echo(ledger.tally().as_text())
-    typer.echo(f"{ledger.verdict}\nWrote {file}.")
+    typer.echo(f"{ledger.verdict}\nWrote {file}: open it in a browser.")
 
 
 def _print_verdict(verdict: "Verdict") -> None:

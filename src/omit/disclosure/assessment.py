@@ -19,7 +19,8 @@ from omit.disclosure.suppressed_cells import suppressed_intervals
 from omit.disclosure.suppression import CellSuppression
 from omit.disclosure.table import CountTable
 from omit.guarantee import REPLACE, Guarantee
-from omit.report.result import Drawing, Ends, Field, Result, Table, page, plain, render
+from omit.report.page import Caption, Card, Made
+from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +129,7 @@ class Assessment(Result):
     @property
     def verdict(self) -> str:
         """Who promises what was asked for, and who is nearest to the truth among those."""
-        best = self._best()
+        best = self.best
         verdict = (
             f"At epsilon = {promised(self.question.epsilon)} the {best.name} has the smallest "
             f"expected error among those with a guarantee: {best.measures.absolute:,.1f} over "
@@ -140,14 +141,15 @@ class Assessment(Result):
         rest = [row.name for row in self.rows if not isinstance(row.guarantee, Guarantee)]
         return f"{verdict} No guarantee: {', '.join(rest)}." if rest else verdict
 
-    def _best(self) -> Row:
+    @property
+    def best(self) -> Row:
         """Return the protection that is nearest to the truth among those that keep the promise."""
         kept = (row for row in self.rows if self.keeps(row))
         return min(kept, key=lambda row: row.measures.absolute)
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return the best guarantee and its error, and what the data and the margins give away."""
-        best, (hidden, recovered, undecided, _) = self._best(), self._suppressed()
+        best, (hidden, recovered, undecided, _) = self.best, self._suppressed()
         assert isinstance(best.guarantee, Guarantee)
         known = {
             "epsilon": best.guarantee.epsilon,
@@ -215,6 +217,12 @@ class Assessment(Result):
             f"Of {hidden:,} suppressed cells, {recovered:,} can be computed from the published "
             f"margins{rest}."
         )
+
+    @property
+    def suppressed_and_recovered(self) -> tuple[int, int] | None:
+        """How many cells are suppressed, and how many of them margins give away, if known."""
+        hidden, recovered, _, _ = self._suppressed()
+        return None if not hidden or recovered is None else (hidden, recovered)
 
     def _suppressed(self) -> tuple[int | None, int | None, int | None, float | None]:
         """Return how many cells are suppressed, recovered and undecided, and how wide the rest."""
@@ -384,10 +392,13 @@ class Assessment(Result):
         return Table("guarantees", "Guarantees", fields, rows)
 
     def figures(self) -> Mapping[str, Drawing]:
-        """Return the expected errors and, if a classifier was asked for, how well it does."""
-        from omit.disclosure.figures import draw_accuracies, draw_errors
+        """Return the expected errors, by cell, too, and how well classifiers do if asked for."""
+        from omit.disclosure.figures import draw_accuracies, draw_cells, draw_errors
 
-        drawings: dict[str, Drawing] = {"errors": lambda axes: draw_errors(axes, self)}
+        drawings: dict[str, Drawing] = {
+            "errors": lambda axes: draw_errors(axes, self),
+            "cells": lambda axes: draw_cells(axes, self),
+        }
         if self.prediction is not None:
             drawings["accuracies"] = lambda axes: draw_accuracies(axes, self)
         return drawings
@@ -422,30 +433,33 @@ class Assessment(Result):
         }
         return {key: plain(value) for key, value in content.items()}
 
-    def page(self) -> str:
+    def page(self, made: Made | None = None) -> str:
         """Return a page of HTML that needs no other file."""
-        from omit.disclosure.figures import pictures
+        from omit.disclosure.page import assessment_page
 
-        content = render(
-            "disclosure.html",
-            assessment=self,
-            question=self.question,
-            epsilon=promised(self.question.epsilon),
-            delta=promised(self.question.delta),
-            empty=int((self.question.table.flat == 0).sum()),
-            tables={table.name: table for table in self.tables()},
-            pictures=pictures(self),
-            ranked=self._ranked(),
-            neighbours=REPLACE.meaning,
-        )
-        return page(self.title, [content])
+        return assessment_page(self, made)
 
-    def _ranked(self) -> str:
-        """Return the attributes of the two-way marginal whose categories count 1, 2, 3."""
-        if not self.rows[0].maps:
-            return ""
-        marginal = self.rows[0].maps[0]
-        return ", ".join(axis.name for axis in (marginal.x, marginal.y) if axis.ranked)
+    def captions(self) -> Mapping[str, Caption]:
+        """Return titles and descriptions of the figures."""
+        from omit.disclosure.page import assessment_captions
+
+        return assessment_captions(self)
+
+    @property
+    def card(self) -> Card:
+        """What is promised, what is given away, and the method to take."""
+        from omit.disclosure.page import assessment_card
+
+        return assessment_card(self)
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the table, its source and the seed."""
+        table = self.question.table
+        return {
+            "Data": f"{table.size:,} records, from {table.source}",
+            "Declared": f"all categories of {', '.join(table.names)}: {table.cells:,} cells",
+            "Seed": str(self.question.seed),
+        }
 
 
 _PROTECTION = Field("protection", "protection")

@@ -23,22 +23,55 @@ _LONGEST_LABEL = 12
 
 
 def draw_errors(axes: Axes, assessment: Assessment) -> None:
-    """Draw the expected errors as bars, hatched where less is promised than was asked for."""
-    for position, row in enumerate(assessment.rows):
-        kept, error = assessment.keeps(row), row.measures.absolute
-        axes.barh(
-            position,
-            error,
-            color="0.35" if kept else "0.85",
-            edgecolor="0.2",
-            hatch=None if kept else "///",
-        )
-        axes.text(error, position, f" {error:,.0f}", va="center")
-    _name_rows(axes, assessment)
-    axes.invert_yaxis()
-    axes.set_xlabel("expected sum of absolute errors, records")
+    """Draw the expected errors as bars: first what keeps the promise; the rest apart, hatched."""
+    kept = [row for row in assessment.rows if assessment.keeps(row)]
+    rest = [row for row in assessment.rows if not assessment.keeps(row)]
+    places = [*range(1, len(kept) + 1), *range(len(kept) + 3, len(kept) + 3 + len(rest))]
+    for place, row in zip(places, (*kept, *rest), strict=True):
+        style: dict[str, Any] = {"color": "#0b5394"}
+        if place > len(kept):
+            style = {"color": "white", "edgecolor": "0.45", "hatch": "////"}
+        axes.barh(place, row.measures.absolute, **style)
+        axes.text(row.measures.absolute, place, f" {row.measures.absolute:,.0f}", va="center")
     epsilon, delta = promised(assessment.question.epsilon), promised(assessment.question.delta)
-    axes.set_title(f"ε = {epsilon}; dark: δ at most {delta}, hatched: not", fontsize=11)
+    for place, group in (
+        (0, f"promise ε = {epsilon}, δ at most {delta}"),
+        (len(kept) + 2, "no such promise: their errors do not compare"),
+    ):
+        if group[0] == "p" or rest:
+            name = axes.get_yaxis_transform()
+            axes.text(0.01, place, group, transform=name, va="center", style="italic")
+    axes.set_yticks(places, [row.protection.key for row in (*kept, *rest)])
+    axes.set_ylim(max(places) + 0.6, -0.6)
+    axes.margins(x=0.12)
+    axes.set_xlabel("expected sum of absolute errors, records")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def draw_cells(axes: Axes, assessment: Assessment) -> None:
+    """Draw the expected absolute error of every cell, from the smallest count to the largest."""
+    from matplotlib.colors import LogNorm
+
+    counts = assessment.question.table.flat
+    order = np.argsort(counts, kind="stable")
+    errors = np.array([row.errors.absolute[order] for row in assessment.rows])
+    largest = max(float(errors.max()), 1.0)
+    image = axes.imshow(
+        errors.clip(min=0.1),
+        aspect="auto",
+        cmap="cividis_r",
+        norm=LogNorm(0.1, largest),
+        interpolation="nearest",
+    )
+    places = np.unique(np.linspace(0, len(order) - 1, _MOST_TICKS).round().astype(int))
+    axes.set_xticks(places, [f"{counts[order[place]]:,}" for place in places])
+    axes.set_xlabel("true count of the cell")
+    axes.set_yticks(range(len(errors)), [row.protection.key for row in assessment.rows])
+    figure = axes.get_figure()
+    if figure is not None:
+        bar = figure.colorbar(image, ax=axes, label="expected |error|, records")
+        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def draw_accuracies(axes: Axes, assessment: Assessment) -> None:
@@ -69,23 +102,6 @@ def _name_rows(axes: Axes, assessment: Assessment) -> None:
     axes.margins(x=0.12)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-
-
-def pictures(assessment: Assessment) -> dict[str, str]:
-    """Return all figures of an assessment as SVG, by name."""
-    from matplotlib.figure import Figure
-
-    from omit.report.files import svg
-
-    drawn = {}
-    for name, drawing in assessment.figures().items():
-        figure = Figure(figsize=(7.6, 3.2), layout="constrained")
-        drawing(figure.subplots())
-        drawn[name] = svg(figure)
-    maps = [marginal for row in assessment.rows for marginal in row.maps]
-    if maps:
-        drawn["maps"] = svg(group_map_figure(maps, "expected"))
-    return drawn
 
 
 def group_map_figure(maps: Sequence[GroupMap], of: str) -> Figure:

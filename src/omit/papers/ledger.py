@@ -30,7 +30,8 @@ from omit.papers.reproduction import (
     missing_data,
     settings_of,
 )
-from omit.report.result import Ends, Field, Result, Table, page, render
+from omit.report.page import Made, page
+from omit.report.result import Ends, Field, Result, Table
 
 if TYPE_CHECKING:
     from omit.study.run import Report
@@ -112,10 +113,9 @@ class Ledger(Result):
         )
         return Table("tally", "Claims by kind", fields, tuple(rows))
 
-    def page(self) -> str:
+    def page(self, made: Made | None = None) -> str:
         """Return a page of HTML that needs no other file: the tally, and the claims by paper."""
-        content = render("ledger.html", result=self, tally=self.tally(), papers=self.by_paper())
-        return page(f"omit: {self.title}", [content])
+        return page([self], made, "ledger.html", papers=self.by_paper())
 
 
 def judge_claims(

@@ -25,7 +25,8 @@ from omit.report.files import (
     save_figure,
     unfinished_in,
 )
-from omit.report.result import CURATOR, PUBLIC, Drawing, Ends, Field, Result, Table, page, render
+from omit.report.page import Made, page
+from omit.report.result import CURATOR, PUBLIC, Drawing, Ends, Field, Result, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,13 @@ class Reproduced:
     numbers: pd.DataFrame | None = None
     problem: str | None = None
 
+
+# What a page calls exhibits of a kind, and those that the paper does not have.
+_GROUPS = {
+    "figure": "Figures of the paper",
+    "table": "Tables of the paper",
+    "": "What the paper does not show",
+}
 
 # What conditions on claims are about.
 CLAIM_QUANTITIES: Mapping[str, str] = {
@@ -280,7 +288,12 @@ class Reproduction(Result):
         axes.imshow(canvas.buffer_rgba())
         axes.set_axis_off()
 
-    def write_report(self, path: Path | str, advance: Callable[[], None] = lambda: None) -> Path:
+    def write_report(
+        self,
+        path: Path | str,
+        made: Made | None = None,
+        advance: Callable[[], None] = lambda: None,
+    ) -> Path:
         """Write a folder with every exhibit's numbers and picture and a page, ``index.html``.
 
         Files are moved into the folder once all of them are written. A page exists only while all
@@ -290,6 +303,8 @@ class Reproduction(Result):
         ----------
         path : path
             The folder; made if it does not exist.
+        made : Made, optional
+            What the page says of how it came about; by default that it was made today.
         advance : callable
             Is called after every exhibit.
 
@@ -309,7 +324,7 @@ class Reproduction(Result):
             folder.mkdir(parents=True, exist_ok=True)
             with unfinished_in(folder) as unfinished:
                 files = [unfinished / index.name]
-                files[0].write_text(self.page(), encoding="utf-8")
+                files[0].write_text(self.page(made or Made.today()), encoding="utf-8")
                 for item in self.exhibits:
                     files += self._write_files(item, unfinished)
                     advance()
@@ -338,7 +353,7 @@ class Reproduction(Result):
         save_figure(item.exhibit.draw(self.computed), picture)
         return [numbers, picture]
 
-    def page(self) -> str:
+    def page(self, made: Made | None = None) -> str:
         """Return the page of the folder, which shows the files next to it."""
         sections = [
             {
@@ -353,11 +368,16 @@ class Reproduction(Result):
                     for verdict in self.verdicts
                     if item.exhibit.name in verdict.claim.exhibits
                 ],
+                "group": _GROUPS[item.exhibit.number[0] if item.exhibit.number else ""],
             }
             for item in self.exhibits
         ]
-        content = render("exhibits.html", result=self, sections=sections)
-        return page(f"omit: {self.paper.title}", [content])
+        groups = {
+            group: [section for section in sections if section["group"] == group]
+            for group in dict.fromkeys(section["group"] for section in sections)
+        }
+        titles = {section["name"]: section["title"] for section in sections}
+        return page([self], made, "exhibits.html", sections=sections, groups=groups, titles=titles)
 
     def _shown(self, item: Reproduced) -> tuple[list[str], list[list[str]], list[str]] | None:
         """Return headings, cells and classes of the table that the page shows."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import re
 import shutil
 import tempfile
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +25,7 @@ import typer
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.figure import Figure
 
 
@@ -117,7 +120,8 @@ def save_figure(figure: Figure, file: Path | IO[str], **settings: Any) -> None:
     dates = {"svg": "Date", "pdf": "CreationDate"}
     kind = settings.get("format", Path(str(file)).suffix.lower().removeprefix("."))
     metadata = {dates[kind]: None} if kind in dates else None
-    with matplotlib.rc_context({"svg.hashsalt": "omit"}), warnings.catch_warnings():
+    text: dict[Any, Any] = {"svg.hashsalt": "omit", "svg.fonttype": "none", "pdf.fonttype": 42}
+    with matplotlib.rc_context(text), warnings.catch_warnings():
         # Names may have letters that the font lacks; they are drawn as boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(file, metadata=metadata, **settings)
@@ -130,12 +134,43 @@ def write_text(path: Path | str, text: str, private: bool = False) -> Path:
     return output
 
 
-def svg(figure: Figure) -> str:
-    """Return a figure as SVG to put into a page."""
+def svg(figure: Figure, title: str, description: str) -> Markup:
+    """Return a figure as SVG to put into a page, with a text alternative for who cannot see it.
+
+    Its text stays text, and its names are its own: a page may have several figures.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> "Errors</title><desc" in svg(Figure(), "Errors", "One point")
+    True
+    """
+    from markupsafe import Markup, escape
+
     buffer = io.StringIO()
     save_figure(figure, buffer, format="svg")
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    for pattern, shorter in _SHORTER:
+        text = re.sub(pattern, shorter, text[text.index("<svg") :])
+    text = _PLACES.sub(lambda places: re.sub(r"(\.\d\d)\d+(?!\d*e)", r"\1", places[0]), text)
+    name = f"f{zlib.crc32(f'{title}{text}'.encode()) % 16**5:05x}"
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
+    head = (
+        f'<svg role="img" aria-labelledby="{name}-title {name}-text"><title id="{name}-title">'
+        f'{escape(title)}</title><desc id="{name}-text">{escape(description)}</desc>'
+    )
+    return Markup(
+        re.sub(r"<svg([^>]*)>", lambda found: head[:4] + found[1] + head[4:], text, count=1)
+    )
+
+
+_PLACES = re.compile(r'\s(d|x|y|width|height|transform|points)="[^"]*"')
+# What a page need not hold twice, or at all: comments, fonts, empty lines.
+_SHORTER = (
+    (r"(?s)<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>|<defs>\s*</defs>", ""),
+    (r"'DejaVu Sans',[^;\"]*sans-serif", "'DejaVu Sans', Verdana, sans-serif"),
+    (r"\s*\n\s*", "\n"),
+)
 
 
 FORMATS = (".svg", ".png", ".pdf")

@@ -5,8 +5,7 @@ inherited. Tables hold numbers, never texts made of numbers. A field says how it
 and one renderer for every form (text, terminal, HTML, LaTeX, data frame, JSON) does the rest. What
 programs get of a command is its `envelope`.
 
-Pages of HTML need no other file. They are Jinja2 templates in the folder `templates`, with the
-style in a file of its own.
+Pages of HTML are made of it in `report.page`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -24,9 +22,9 @@ from omit import __version__, _validate
 from omit._text import nearest
 from omit.errors import InvalidInput
 from omit.report.files import svg, write_text
+from omit.report.page import Caption, Card, Made, page, render
 
 if TYPE_CHECKING:
-    import jinja2
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -195,7 +193,7 @@ class Result(ABC):
     @property
     def caution_class(self) -> str:
         """How a page shows the caution: in a red box, unless the data are public."""
-        return "" if self.public_data else "warning"
+        return "caution" if self.public_data else "warning"
 
     def declared_public(self) -> Self:
         """Return the same for data that everybody may see, such as those of a textbook."""
@@ -277,18 +275,40 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         return render("result.html", result=self, tables=self.tables())
 
-    def page(self) -> str:
-        """Return a page of HTML that needs no other file: verdict, tables, figures and notes."""
-        pictures = {name: svg(_own_figure(draw)) for name, draw in self.figures().items()}
-        content = render("result_page.html", result=self, tables=self.tables(), pictures=pictures)
-        return page(self.title, [content])
+    @property
+    def card(self) -> Card | None:
+        """What is promised, what is lost and what to do instead, where that can be said."""
+        return None
 
-    def write_report(self, path: Path | str) -> Path:
+    def captions(self) -> Mapping[str, Caption]:
+        """Return titles and descriptions of the figures by name."""
+        return {}
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return what the numbers depend on besides the command: data, bounds and seed, by name."""
+        return {}
+
+    def python(self) -> str | None:
+        """Return how to ask for it again in Python, if that can be written down."""
+        return None
+
+    def page(self, made: Made | None = None) -> str:
+        """Return a page of HTML that needs no other file: in short, evidence, and assumptions."""
+        return page([self], made)
+
+    def write_report(self, path: Path | str, made: Made | None = None) -> Path:
         """Write the page of the result, and return where it is.
 
         `InvalidInput` is raised if the file cannot be written; what was there before stays.
+
+        Parameters
+        ----------
+        path : path
+            Of the page.
+        made : Made, optional
+            What the page says of how it came about; by default that it was made today.
         """
-        return write_text(path, self.page(), private=self.confidential)
+        return write_text(path, self.page(made or Made.today()), private=self.confidential)
 
 
 def draw(drawing: Drawing, ax: Axes | None = None) -> Axes:
@@ -296,47 +316,20 @@ def draw(drawing: Drawing, ax: Axes | None = None) -> Axes:
     if ax is not None:
         drawing(ax)
         return ax
-    figure = _own_figure(drawing)
+    figure = own_figure(drawing)
     (ax,) = figure.axes
     # Notebooks look for this method; pyplot, which they know otherwise, keeps every figure.
-    ax._repr_svg_ = lambda: svg(figure)  # type: ignore[attr-defined]
+    ax._repr_svg_ = lambda: str(svg(figure, ax.get_title(), ""))  # type: ignore[attr-defined]
     return ax
 
 
-def _own_figure(drawing: Drawing) -> Figure:
+def own_figure(drawing: Drawing) -> Figure:
+    """Return a figure of its own with a drawing."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     drawing(figure.subplots())
     return figure
-
-
-@cache
-def _templates() -> jinja2.Environment:
-    import jinja2
-
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("omit.report"),
-        autoescape=True,
-        trim_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-
-
-def render(template: str, **content: Any) -> str:
-    """Return a template filled in; texts are escaped."""
-    return _templates().get_template(template).render(content)
-
-
-def page(title: str, sections: Sequence[str]) -> str:
-    """Return a page with a title and sections of HTML.
-
-    Examples
-    --------
-    >>> "<title>a &lt; b</title>" in page("a < b", ["<p>text</p>"])
-    True
-    """
-    return render("page.html", title=title, sections=sections, version=__version__) + "\n"
 
 
 def plain(value: Any) -> Any:
