@@ -7,9 +7,10 @@ from statistics import median
 
 import numpy as np
 
+from omit.guarantee import NoGuarantee
 from omit.laws.noise import Laplace
 from omit.mechanisms.sensitivity import smooth_laplace_delta
-from omit.omissions.sampling import sampling_base_epsilon, sampling_epsilon
+from omit.omissions.sampling import FixedSizeSampling, sampling_base_epsilon, sampling_epsilon
 from omit.papers.accuracy_gains import cells
 from omit.papers.accuracy_gains.theorems import (
     THEOREMS,
@@ -217,6 +218,17 @@ def _suffices(computed: Computed) -> Finding:
     return Finding(
         agreement(off < 1e-12),
         f"It is the inverse of Theorem 1: for six ε and two sizes, off by {off:.0e} at most.",
+    )
+
+
+@claim("Section 3", (), "The amplification of δ is linear in the sampling rate.")
+def _delta_is_linear(_: object) -> Finding:
+    sizes, used = range(100, cells.POPULATION, 100), cells.target(1.0)
+    released = [FixedSizeSampling(size=n, population=cells.POPULATION).amplify(used) for n in sizes]
+    deltas = np.array([one.delta for one in released if not isinstance(one, NoGuarantee)])
+    off = float(np.abs(deltas * cells.POPULATION / (np.array(sizes) * used.delta) - 1).max())
+    return Finding(
+        agreement(off < 1e-12), f"For {len(sizes)} sizes n, δ_n N/(n δ) is 1, up to {off:.0e}."
     )
 
 

@@ -94,6 +94,42 @@ def _best_at_small_rates(grid: ErrorGrid) -> Finding:
     )
 
 
+def _only_at_small_rates(line: Line) -> Judge:
+    """Return the judge of whether no sample of half of the records or more gains."""
+
+    def judge(computed: Computed) -> Finding | None:
+        grid = errors_of(line, 0.1)(computed)
+        if grid is None:
+            return None
+        large = [size / grid.data.size >= 0.5 for size in grid.sizes]
+        gaining = [bool((row[large] > 0).any()) for row in grid.gains]
+        listed = ", ".join(
+            f"{e:g}" for e, gains in zip(grid.epsilons, gaining, strict=True) if gains
+        )
+        return Finding(
+            agreement(not any(gaining)),
+            f"Some sample of half of the records or more surely gains for epsilon = {listed}."
+            if listed
+            else "No sample of half of the records or more surely gains.",
+        )
+
+    return judge
+
+
+ONLY_AT_SMALL_RATES = Claim(
+    "Section 4",
+    "Gains are likely at small sampling rates only, as amplification is not linear in the rate.",
+    ("table-01",),
+    under_every_reading(
+        {
+            "the lognormal population": _only_at_small_rates(LOGNORMAL),
+            "the bimodal population": _only_at_small_rates(BIMODAL),
+        }
+    ),
+    name="only-at-small-rates",
+)
+
+
 def _worse_below(grid: ErrorGrid) -> Finding:
     row = grid.epsilons.index(0.5)
     low, high = float(grid.low[row, 0]), float(grid.high[row, 1])

@@ -29,7 +29,6 @@ from omit.papers.claims import Finding, agreement, claim, claims_in, under_every
 # What a linear program in floating point can be trusted with.
 _PROGRAM = 1e-6
 _ROUNDING = 1e-9
-_STATED_ERROR = 2e-7
 _CASES = 60
 
 
