@@ -221,7 +221,7 @@ Omissions = Annotated[
     list[str] | None,
     _option(
         "Omission, such as poisson:0.1, outlier-score:0.1,0.3, rule:0,100 or fixed-size:1000; "
-        "repeat for several.",
+        "one after another with a plus, rule:0,100+poisson:0.1; repeat for several.",
         default="the usual ones",
     ),
 ]

@@ -424,6 +424,29 @@ class Column(base.Data):
             ranges=ranges,
         )
 
+    def with_counts(self, counts: IntArray) -> Column:
+        """Return a column with so many records of every value, at least one in all.
+
+        Examples
+        --------
+        >>> ages = Column.from_values([20, 20, 30, 60], bounds=(0, 100))
+        >>> ages.with_counts(np.array([1, 0, 1])).values
+        array([20., 60.])
+        """
+        some = np.flatnonzero(counts)
+        ranges = self.ranges
+        if ranges is not None:
+            ranges = replace(ranges, lows=ranges.lows[some], highs=ranges.highs[some])
+        return replace(
+            self,
+            values=self.values[some],
+            counts=counts[some],
+            ranges=ranges,
+            beyond=None,
+            clamped=0,
+            rounded=0,
+        )
+
     def with_bounds(self, bounds: tuple[float, float]) -> Column:
         """Return the column of the same records with other declared bounds.
 

@@ -117,6 +117,19 @@ class Omission(ABC):
     relations: ClassVar[tuple[Relation, ...]] = (ADD_REMOVE,)
     """The neighbour relations that the bound holds for."""
 
+    looks_at_single_records: bool = False
+    """Whether what happens to a record depends on that record alone, by chances fixed beforehand.
+
+    Keep probabilities multiply where such an omission follows another one.
+    """
+
+    def __rshift__(self, then: Omission) -> Omission:
+        """Return the chain of this omission and another one of what it leaves."""
+        # Here and not above: a chain is an omission.
+        from omit.omissions.chain import Chain
+
+        return Chain(self, then)
+
     @abstractmethod
     def epsilon_after(self, epsilon: ArrayLike) -> FloatArray:
         """Return epsilon' of the release for every pure epsilon of the mechanism.

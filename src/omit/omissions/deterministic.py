@@ -111,6 +111,7 @@ class RuleSuppression(StableSuppression):
     keep: tuple[float, float] | None = None
 
     name: ClassVar[str] = "rule"
+    looks_at_single_records = True
     parameters: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -63,6 +64,9 @@ REFUSED: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Between the steps of a chain: a plus before a name, not one within a number.
+_JOINT = re.compile(r"\+(?=[^\d.])")
+
 
 @cache
 def known_omissions() -> Mapping[str, type[Omission]]:
@@ -94,7 +98,8 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     ----------
     text : str
         ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M``,
-        ``outlier-score:m,M,DISTANCE``, ``none``, or the short form of a registered omission.
+        ``outlier-score:m,M,DISTANCE``, ``none``, the short form of a registered omission, or
+        several of these one after the other, joined by ``+``.
     population : int, optional
         The number of records, which a sample of fixed size is drawn from.
 
@@ -109,8 +114,19 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     OutlierScoreSuppression(m=0.1, M=0.3, distance=None, bound='mixture')
     >>> parse_omission("outlier-score:0.1,0.3,manhattan").distance
     'manhattan'
+    >>> print(parse_omission("outlier-score:0.1,0.3+poisson:0.1"))
+    outlier-score suppression with m=0.1, M=0.3, then Poisson sampling at rate 0.1
     """
-    name, _, rest = _validate.text("the omission", text).partition(":")
+    first, *others = _JOINT.split(_validate.text("the omission", text))
+    omission = _step(first, population)
+    for other in others:
+        omission = omission >> _step(other, omission.records_after)
+    return omission
+
+
+def _step(text: str, population: int | None) -> Omission:
+    """Return the omission of a short form of one step."""
+    name, _, rest = text.partition(":")
     kind = _kind(name)
     if kind.design is Omission.design:
         raise InvalidInput(

@@ -61,6 +61,7 @@ class NoOmission(Omission):
     """
 
     name: ClassVar[str] = "none"
+    looks_at_single_records = True
 
     def __str__(self) -> str:
         return "no omission"
@@ -162,6 +163,7 @@ class PoissonSampling(_UniformSampling):
     rate: float | tuple[float, ...]
 
     name: ClassVar[str] = "poisson"
+    looks_at_single_records = True
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
 
     def __init__(
