@@ -18,7 +18,7 @@ release = version = omit.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "numpydoc",
+    "sphinx.ext.napoleon",
     # MathJax from this site instead of from a content network, so that formulas show offline.
     "sphinx-mathjax-offline",
 ]
@@ -36,7 +36,11 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 default_role = "code"
-numpydoc_show_class_members = False
+napoleon_google_docstring = False
+napoleon_use_param = False
+napoleon_custom_sections = [("Attributes", "params_style")]
+
+toc_object_entries = False  # hundreds of names in the margin help nobody, and take seconds
 
 man_pages = [("commands", "omit", "privacy and accuracy when records are left out", author, 1)]
 
@@ -69,7 +73,7 @@ def _draw_figures(app):
     folder.mkdir(exist_ok=True)
     privacy_figure().savefig(folder / "privacy.svg")
     target = omit.Guarantee(1.0, 5e-5, "replace")
-    question = Question(omit.read("lognormal"), omit.mechanisms.SmoothQuantile(), target, runs=300)
+    question = Question(omit.read("lognormal"), omit.mechanisms.SmoothQuantile(), target, runs=100)
     median = error_grid(question, sampled_at(question.data, GAIN_RATES), GAIN_EPSILONS)
     gain_figure(median).savefig(folder / "gains-lognormal.svg")
     ages, target = omit.read("adult", "age"), omit.Guarantee(1.0)

@@ -55,7 +55,7 @@ COMMANDS = [
     ("The others", "verify composition --cases 1"),
     ("The others", "verify theorem-5.4 --step 0.5 --epsilon 1"),
     ("The others", "reproduce statistical-privacy --table 2 --where process"),
-    ("The others", "reproduce statistical-privacy --claims --where process"),
+    ("The others", "reproduce accuracy-gains --claims --where process"),
 ]
 SLOW = ("disclose", "reproduce", "verify composition", "verify mixture")
 
