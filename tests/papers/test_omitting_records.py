@@ -515,6 +515,12 @@ def test_a_gain_is_what_the_error_falls_by(error: float, standing: str, said: st
         assert _standing(some, "gains a little") == "holds in part"
 
 
+@pytest.mark.parametrize(("error", "standing"), [(1.09, "holds"), (0.5, "holds"), (1.11, "fails")])
+def test_clusterings_lose_little_if_no_cell_loses_a_tenth(error: float, standing: str) -> None:
+    table = _lloyd(_scored(1.0, error, bound="mixture"))
+    assert _standing(table, "remains small throughout") == standing
+
+
 def test_the_largest_change_of_k_median_has_no_sign() -> None:
     rows: list[dict[str, object]] = [{"kind": "poisson", "rate": 0.5, "error": 1.25}]
     table = _table(MEDIAN, 1.0, rows)

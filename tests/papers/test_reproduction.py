@@ -209,6 +209,10 @@ def test_missing_data_cost_their_exhibits_and_claims_and_nothing_else(
     assert standings == {"Section 9": "fails", "Figure 1": "holds", "Table 1": "not tested"}
     assert "Table 1: The data set 'census' is not part of the package" in found.notes[-1]
     assert "sdcMicro" in found.page()
+    theorems = replace(line, name="theorems", data=())
+    paper = replace(paper, exhibits=(theorems, paper.exhibits[1]))
+    found = reproduce(paper, where="process")
+    assert found.numbers("theorems")["x"].tolist() == [1, 2], "what needs no data is computed"
 
 
 def test_papers_are_known_by_name_and_others_by_an_entry_point(

@@ -182,6 +182,11 @@ class Exhibit:
         numbered = re.match(r"(figure|table)-(\d+)", self.name)
         return None if numbered is None else (numbered[1], int(numbered[2]))
 
+    @property
+    def sums_up(self) -> bool:
+        """Whether it only shows what others have computed."""
+        return self.cells is _no_cells and self.number is None
+
     def caption_of(self, computed: Computed) -> str:
         """Return the caption of what was computed."""
         if callable(self.caption):
@@ -277,9 +282,7 @@ class Paper:
         return tuple(
             exhibit
             for exhibit in self.exhibits
-            if exhibit.name in names
-            or exhibit.number in wanted
-            or (exhibit.cells is _no_cells and exhibit.number is None)
+            if exhibit.name in names or exhibit.number in wanted or exhibit.sums_up
         )
 
     def cells(self, exhibits: Iterable[Exhibit], settings: Settings) -> tuple[Cell, ...]:

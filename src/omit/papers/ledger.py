@@ -167,7 +167,7 @@ def judge_claims(
     named = list(exhibits or ())
     entries: list[Entry] = []
     for one in known:
-        settings = settings_of(one, runs=runs, exact=exact, epsilons=epsilons)
+        settings = settings_of(one, runs, exact, epsilons)
         wanted = {exhibit for exhibit in one.exhibits if exhibit.quick}
         if named or any(asked.values()):
             wanted |= set(one.chosen(**asked, exhibits=named))

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -214,11 +214,11 @@ class Reproduction(Result):
                 f"{self.cells:,} cells, {work} of work summed over cores and runs; this run took "
                 f"{self.took}."
             )
-        problems: dict[str, list[str]] = {}
+        problems: dict[str, dict[str, None]] = {}
         for item in self.exhibits:
             if item.problem is not None:
                 title = item.exhibit.title.partition(":")[0]
-                problems.setdefault(item.problem, []).append(title)
+                problems.setdefault(item.problem, {})[title] = None
         notes += [f"{', '.join(titles)}: {problem}" for problem, titles in problems.items()]
         return tuple(notes)
 
@@ -412,25 +412,20 @@ def reproduce(
 ) -> Reproduction:
     """Reproduce a paper, or the figures and tables with these numbers and the exhibits of a name.
 
-    A cell that cannot be computed costs only the exhibits that need it, and so does a data set that
-    is not there; both are said.
+    Cells that cannot be computed and data that are not there cost only what needs them.
 
     Parameters
     ----------
     name : str or Paper
         The paper.
-    figures, tables : iterable of int, optional
-        Which of them, by number; all by default.
-    exhibits : iterable of str, optional
-        Which of them, by name; those that the paper does not have are chosen so.
-    runs, exact, epsilons, data
-        As in `Settings`.
+    figures, tables, exhibits : iterable, optional
+        Which of them, by number or, also those that the paper does not have, by name.
+    runs, exact, epsilons, data, where, progress
+        As in `Settings` and in `omit.study.run_study`.
     artefact : path, optional
         A folder with the authors' files, to lay over; not every paper has some.
     store : path, optional
         The folder of the study's results, from which a later call resumes; temporary by default.
-    where, progress
-        As in `omit.study.run_study`.
 
     Raises
     ------
@@ -445,39 +440,46 @@ def reproduce(
     'holds'
     """
     known = name if isinstance(name, Paper) else paper(name)
-    settings = settings_of(known, runs=runs, exact=exact, epsilons=epsilons, data=data)
-    if artefact is not None:
-        if known.artefact is None:
-            raise InvalidInput(f"There are no files of the authors of {known.name} to lay over.")
-        settings = replace(settings, artefact=known.artefact(Path(artefact)))
+    settings = settings_of(known, runs, exact, epsilons, data, artefact)
     if data is not None and known.on is not None:
         known = known.on(data)
     chosen = known.chosen(figures, tables, exhibits)
     missing = missing_data(chosen)
     at_hand = [exhibit for exhibit in chosen if exhibit.name not in missing]
-    if missing and not any(exhibit.data for exhibit in at_hand):
+    if missing and all(exhibit.sums_up for exhibit in at_hand):
         raise InvalidInput(next(iter(missing.values())))
     start = time.perf_counter()
     computed = _computed(known.cells(at_hand, settings), settings, store, where, progress)
     took = f"{show_duration(time.perf_counter() - start)} ({_WHERE.get(where, where)})"
-    failed = failed_cells(at_hand, computed)
-    problems = missing | failed
-    whole = computed
-    if failed:
-        at_hand = [exhibit for exhibit in at_hand if exhibit.name not in failed]
-        whole = Computed(settings, known.cells(at_hand, settings), computed.results)
-    every = [
-        Reproduced(exhibit, problem=problems[exhibit.name])
-        if exhibit.name in problems
-        else Reproduced(exhibit, exhibit.numbers(whole))
-        for exhibit in chosen
-    ]
-    shown = tuple(one for one in every if one.numbers is not None or one.problem is not None)
+    shown, whole = _shown(known, chosen, missing, computed)
     verdicts = _verdicts(known, shown, whole, chosen == known.exhibits)
     return Reproduction(known, computed, shown, verdicts, took)
 
 
 _WHERE = {"cores": "all cores"}
+
+
+def _shown(
+    known: Paper, chosen: Sequence[Exhibit], missing: Mapping[str, str], computed: Computed
+) -> tuple[tuple[Reproduced, ...], Computed]:
+    """Return exhibits with their numbers or their problem, and what was computed of whole ones.
+
+    Those that have neither numbers nor a problem are left out.
+    """
+    failed = failed_cells([one for one in chosen if one.name not in missing], computed)
+    problems = {**missing, **failed}
+    if failed:
+        settings = computed.settings
+        there = [exhibit for exhibit in chosen if exhibit.name not in problems]
+        computed = Computed(settings, known.cells(there, settings), computed.results)
+    every = (
+        Reproduced(exhibit, problem=problems[exhibit.name])
+        if exhibit.name in problems
+        else Reproduced(exhibit, exhibit.numbers(computed))
+        for exhibit in chosen
+    )
+    shown = tuple(one for one in every if one.numbers is not None or one.problem is not None)
+    return shown, computed
 
 
 def _computed(
@@ -509,11 +511,11 @@ def _close_to_others(folder: Path) -> None:
 
 def settings_of(
     known: Paper,
-    *,
     runs: int | None = None,
     exact: bool = True,
     epsilons: Iterable[float] | None = None,
     data: OwnData | None = None,
+    artefact: Path | str | None = None,
 ) -> Settings:
     """Return the settings, once those that are not the paper's own are checked."""
     own = {"runs": runs, "exact": None if exact else False, "epsilons": epsilons, "data": data}
@@ -530,7 +532,12 @@ def settings_of(
     chosen = None if epsilons is None else tuple(sorted({_validate.epsilon(e) for e in epsilons}))
     if chosen is not None and (not chosen or chosen[0] <= 0):
         raise InvalidInput("Expected every epsilon to be above 0.")
-    return Settings(known.runs if runs is None else runs, exact, chosen, data)
+    theirs = None
+    if artefact is not None:
+        if known.artefact is None:
+            raise InvalidInput(f"There are no files of the authors of {known.name} to lay over.")
+        theirs = known.artefact(Path(artefact))
+    return Settings(known.runs if runs is None else runs, exact, chosen, data, theirs)
 
 
 def failed_cells(exhibits: Iterable[Exhibit], computed: Computed) -> dict[str, str]:
