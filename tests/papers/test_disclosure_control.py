@@ -23,6 +23,7 @@ from omit.papers.disclosure_control import (
     readings,
     table_claims,
     theorems,
+    use_claims,
 )
 from omit.papers.disclosure_control.classifiers import BELOW, DROPPED
 from tests.papers.judging import finding, on_the_errata_page, standing, standings
@@ -420,7 +421,7 @@ def test_a_task_tells_mechanisms_apart_by_what_a_constant_guess_would_lose(
     table = pd.DataFrame(
         {"accuracy": accuracies, "standard error": error, "baseline": 85.0, "constant": 60.0}
     )
-    assert words in figure_claims.told_apart(table)
+    assert words in use_claims.told_apart(table)
 
 
 @pytest.mark.parametrize(("by_rate", "expected"), [(1.0, "holds"), (0.1, "fails")])
@@ -441,7 +442,7 @@ def test_parameters_matter_more_if_accuracy_ranges_more_over_them(
             for epsilon in cells.EPSILONS
         ]
     )
-    assert figure_claims.parameters_matter_more(table, "swapping").standing == expected
+    assert use_claims.parameters_matter_more(table, "swapping").standing == expected
 
 
 def test_the_histograms_are_nearest_to_the_baseline_if_no_other_method_is_nearer() -> None:

@@ -1,7 +1,7 @@
 """Epsilon and delta of disclosure control, by Das, Zhu, Task, Van Hentenryck and Fioretto.
 
 What is numbered is judged in `theorems`, what Table 1 says in `table_claims`, what the figures show
-in `figure_claims`.
+in `figure_claims` and `use_claims`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from omit.papers.disclosure_control.figure_claims import FIGURE_CLAIMS
 from omit.papers.disclosure_control.figures import EXHIBITS
 from omit.papers.disclosure_control.table_claims import TABLE_CLAIMS
 from omit.papers.disclosure_control.theorems import THEOREM_CLAIMS
+from omit.papers.disclosure_control.use_claims import USE_CLAIMS
 
 PAPER = Paper(
     "disclosure-control",
@@ -18,7 +19,7 @@ PAPER = Paper(
     "S. Das, K. Zhu, C. Task, P. Van Hentenryck and F. Fioretto, 'Finding ε and δ of Statistical "
     "Disclosure Control Systems'.",
     EXHIBITS,
-    (*THEOREM_CLAIMS, *TABLE_CLAIMS, *FIGURE_CLAIMS),
+    (*THEOREM_CLAIMS, *TABLE_CLAIMS, *FIGURE_CLAIMS, *USE_CLAIMS),
     notes=lambda computed: (
         "The records are public-use data of the American Community Survey 2019 (NIST excerpts).",
         "Guarantees are under replace. Missing incomes count as below 50,000 unless a reading says "

@@ -261,7 +261,7 @@ def figure_3(computed: Computed) -> list[GroupMap]:
                 tuple(dict.fromkeys(rows[f"{side} number"].tolist())),
                 False,
             )
-            for side, name in zip(("x", "y"), _AXES, strict=True)
+            for side, name in (("x", "education"), ("y", "income decile"))
         )
         first = rows.iloc[0]
         maps.append(

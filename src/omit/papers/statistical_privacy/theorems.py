@@ -330,7 +330,7 @@ TRUE: Mapping[str, Theorem] = MappingProxyType(
         ),
     }
 )
-"""What holds, some of it corrected; `omit verify statistical-privacy` tries to refute it."""
+"""What holds, some of it corrected; `omit verify composition` tries to refute it."""
 AS_PRINTED: Mapping[str, Theorem] = MappingProxyType(
     {
         "entries-alike-given-one": Theorem(
