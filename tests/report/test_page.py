@@ -17,6 +17,7 @@ from omit.report.files import svg
 from omit.report.glossary import Words, entries
 from omit.report.page import Made
 from tests.conftest import Run
+from tests.report.pages import PAGES
 
 AGES = omit.read("adult", "age")
 SAMPLE = "bound poisson --rate 0.1 --epsilon 1"
@@ -116,3 +117,16 @@ def test_text_in_a_picture_stays_text_and_names_are_its_own() -> None:
     names = [set(re.findall(r'\bid="([^"]+)"', picture)) for picture in pictures]
     assert not names[0] & names[1]
     assert set(re.findall(r'href="#([^"]+)"', pictures[0])) <= names[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_valid_html_and_needs_no_other_file(name: str) -> None:
+    html5lib = pytest.importorskip("html5lib")
+    page = PAGES[name]()
+    html5lib.HTMLParser(strict=True).parse(page)
+    names = re.findall(r'\sid="([^"]+)"', page)
+    assert len(names) == len(set(names)), "a name twice"
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(names)
+    assert not re.search(r"<(script|link|iframe)\b|@import|url\((?!#)", page)
+    assert len(page) < 400_000

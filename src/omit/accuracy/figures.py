@@ -42,7 +42,8 @@ def draw_comparison(axes: Axes, comparison: Comparison) -> None:
     values = [error.value for error in errors if error is not None]
     if min(values) > 0 and max(values) > 20 * min(values):
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        wide = max(values) > 1000 * min(values)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:

@@ -89,8 +89,8 @@ def draw_accuracies(axes: Axes, assessment: Assessment) -> None:
         (task.unprotected, "-", "unprotected"),
         (task.constant, ":", "constant guess"),
     ):
-        axes.axvline(share, color="0.3", lw=1.5, ls=style, zorder=0)
-        axes.text(share, -0.7, name, va="bottom", ha="center", fontsize=9)
+        axes.axvline(share, color="0.3", lw=1.5, ls=style, zorder=0, label=name)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
     _name_rows(axes, assessment)
     axes.set_xlabel(f"records whose {task.target} is predicted right, %", parse_math=False)
     axes.set_ylim(len(assessment.rows) - 0.5, -0.7)

@@ -155,6 +155,8 @@ def svg(figure: Figure, title: str, description: str) -> Markup:
     text = _PLACES.sub(lambda places: re.sub(r"(\.\d\d)\d+(?!\d*e)", r"\1", places[0]), text)
     name = f"f{zlib.crc32(f'{title}{text}'.encode()) % 16**5:05x}"
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", text)
+    named: set[str] = set()  # equal images have equal names
+    text = re.sub(r'\sid="[^"]*"', lambda at: _once(at[0], named), text)
     head = (
         f'<svg role="img" aria-labelledby="{name}-title {name}-text"><title id="{name}-title">'
         f'{escape(title)}</title><desc id="{name}-text">{escape(description)}</desc>'
@@ -162,6 +164,14 @@ def svg(figure: Figure, title: str, description: str) -> Markup:
     return Markup(
         re.sub(r"<svg([^>]*)>", lambda found: head[:4] + found[1] + head[4:], text, count=1)
     )
+
+
+def _once(text: str, seen: set[str]) -> str:
+    """Return a text the first time, and nothing after."""
+    if text in seen:
+        return ""
+    seen.add(text)
+    return text
 
 
 _PLACES = re.compile(r'\s(d|x|y|width|height|transform|points)="[^"]*"')
