@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from omit.cli.emit import emit, made, progress_bar, report_file, tell_where
-from omit.cli.options import Json, MissingValue, Public, Source, TableName
+from omit.cli.options import Json, MissingValue, Neighbours, Public, Source, TableName
 
 if TYPE_CHECKING:
     from omit.disclosure.table import CountTable
@@ -148,6 +148,9 @@ def disclose(
     threshold: Annotated[int, typer.Option(help="Counts below this are suppressed (k).")] = 6,
     empty_cells: Empty = EmptyCells.kept,
     swap_rate: Annotated[float, typer.Option(help="Probability that a record is swapped.")] = 0.25,
+    sample_rate: Annotated[
+        float, typer.Option(help="Rate of the sample before small counts are hidden.")
+    ] = 0.25,
     quasi_identifiers: QuasiIdentifiers = None,
     donor: Donor = DonorRule.another_record,
     identifying: Identifying = None,
@@ -172,7 +175,7 @@ def disclose(
     from omit.disclosure.tabulation import parse_groups
 
     file = report_file(report, no_report, None if json else Path("omit-disclosure.html"))
-    with progress_bar("assessing", 8 if delta > 0 else 7, not json) as advance:
+    with progress_bar("assessing", 9 if delta > 0 else 7, not json) as advance:
         assessment = assess(
             counted,
             epsilon,
@@ -181,6 +184,7 @@ def disclose(
             threshold=threshold,
             zeros_kept=empty_cells is EmptyCells.kept,
             rate=swap_rate,
+            sample_rate=sample_rate,
             quasi_identifiers=None if quasi_identifiers is None else _names(quasi_identifiers),
             donor=donor.rule,
             identifying=None if identifying is None else _names(identifying),
@@ -199,6 +203,46 @@ def disclose(
     if file is not None:
         assessment.write_report(file, made(ctx))
         tell_where(ctx, file)
+
+
+SampleRate = Annotated[float, _option("Probability that a record is drawn, in (0, 1].")]
+ShownFrom = Annotated[int, _option("Smallest number of drawn records that is shown (k).")]
+ReleaseEpsilon = Annotated[float, _option("Epsilon of the release, at least 0.")]
+
+
+def bound_threshold(
+    ctx: typer.Context,
+    rate: SampleRate,
+    threshold: ShownFrom,
+    epsilon: ReleaseEpsilon,
+    neighbours: Neighbours = None,
+    json: Json = False,
+) -> None:
+    """Sample records, publish counts from a threshold on, hide all others: no noise."""
+    from omit.disclosure.sample_threshold import SampleAndThreshold
+    from omit.disclosure.threshold_answer import ThresholdAnswer
+
+    sampled = SampleAndThreshold(rate, threshold, epsilon)
+    emit(ctx, ThresholdAnswer(sampled, neighbours or "add-remove"), json=json)
+
+
+def calibrate_threshold(
+    ctx: typer.Context,
+    epsilon: ReleaseEpsilon,
+    delta: Annotated[float, _option("Delta of the release, in (0, 1).")],
+    rate: Annotated[float | None, _option("Rate; the smallest threshold is found.")] = None,
+    threshold: Annotated[int | None, _option("Threshold; the largest rate is found.")] = None,
+    neighbours: Neighbours = None,
+    json: Json = False,
+) -> None:
+    """Sample records and hide small counts: the threshold for a rate, or the rate for it."""
+    from omit.disclosure.sample_threshold import SampleAndThreshold
+    from omit.disclosure.threshold_answer import ThresholdCalibration
+    from omit.guarantee import Guarantee
+
+    target = Guarantee(epsilon, delta, neighbours or "add-remove")
+    sampled = SampleAndThreshold.calibrated(target, rate=rate, threshold=threshold)
+    emit(ctx, ThresholdCalibration(sampled, target.neighbours), json=json)
 
 
 def _names(text: str) -> list[str]:

@@ -54,6 +54,8 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "doctor": "",
         **{f"bound {name}": words for name, words in _AFTER.items()},
         **{f"calibrate {name}": words for name, words in _AFTER.items() if name not in _REFUSED},
+        "bound sample-threshold": "--rate 0.1 --threshold 10 --epsilon 1",
+        "calibrate sample-threshold": "--rate 0.25 --epsilon 1 --delta 1e-6",
         "calibrate rule": "--keep 0 100 --epsilon 1",
         "bound independent": "--before 0.1 --after 0.2 --added 0.3 --epsilon 1",
         "bound subsets": "law.json --epsilon 1",

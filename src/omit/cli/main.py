@@ -149,7 +149,9 @@ _RESULTS: Mapping[str, str] = {
     "bound": "omit.omissions.answer:BoundAnswer",
     "bound independent": "omit.omissions.pair_answer:PairAnswer",
     "bound subsets": "omit.omissions.pair_answer:PairAnswer",
+    "bound sample-threshold": "omit.disclosure.threshold_answer:ThresholdAnswer",
     "calibrate": "omit.omissions.answer:CalibrationAnswer",
+    "calibrate sample-threshold": "omit.disclosure.threshold_answer:ThresholdCalibration",
     "curve": "omit.statistical.curve:PrivacyCurve",
     "curve sample": "omit.statistical.curve:SampleCurves",
     "partition plan": "omit.statistical.planner:Plan",
@@ -202,6 +204,8 @@ def _add_commands() -> None:
     )
     for name, build in privacy.PAIRS.items():
         bound[name] = combined(privacy.pair_bound, build, text=build.__doc__)
+    bound["sample-threshold"] = disclosure.bound_threshold
+    calibrate["sample-threshold"] = disclosure.calibrate_threshold
     groups = (
         _add_group("bound", "Compute the guarantee of a release after an omission.", bound),
         _add_group(

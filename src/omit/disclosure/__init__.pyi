@@ -6,6 +6,7 @@ from .histograms import LaplaceHistogram as LaplaceHistogram
 from .measures import exact_measures as exact_measures
 from .protection import CHANGE_QUASI_IDENTIFIERS as CHANGE_QUASI_IDENTIFIERS
 from .question import Question as Question
+from .sample_threshold import SampleAndThreshold as SampleAndThreshold
 from .suppressed_cells import suppressed_intervals as suppressed_intervals
 from .suppression import CellSuppression as CellSuppression
 from .suppression import RandomisedCellSuppression as RandomisedCellSuppression

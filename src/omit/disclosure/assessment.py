@@ -143,9 +143,18 @@ class Assessment(Result):
 
     @property
     def best(self) -> Row:
-        """Return the protection that is nearest to the truth among those that keep the promise."""
+        """Return the protection that is nearest to the truth among those that keep the promise.
+
+        Where counts are small, zeros are nearer than noise, and yet no answer: whoever hides most
+        of the records comes last.
+        """
+
+        def hides(row: Row) -> bool:
+            shown = self.question.table.size + float(row.errors.bias.sum())
+            return shown < self.question.table.size / 2
+
         kept = (row for row in self.rows if self.keeps(row))
-        return min(kept, key=lambda row: row.measures.absolute)
+        return min(kept, key=lambda row: (hides(row), row.measures.absolute))
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return the best guarantee and its error, and what the data and the margins give away."""

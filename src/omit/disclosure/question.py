@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,9 +22,10 @@ from omit.disclosure.protection import (
     PublishedBound,
     require_runs,
 )
+from omit.disclosure.sample_threshold import SampleAndThreshold
 from omit.disclosure.swapping_exact import Donor
 from omit.disclosure.table import CountTable, Universe, largest_groups, require_table, two_way
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class Question:
     rate, quasi_identifiers, donor : float, sequence of str, str
         For swapping, as of `omit.disclosure.Swapping`; by default a quarter of the records, the
         first attribute and another record.
+    sample_rate : float
+        Of sample and threshold, whose threshold is the smallest that keeps the promise.
     identifying : sequence of str, optional
         The attributes by which a person may be recognised, for k-anonymity and uniqueness; by
         default all.
@@ -82,6 +86,7 @@ class Question:
     threshold: int = 6
     zeros_kept: bool = True
     rate: float = 0.25
+    sample_rate: float = 0.25
     quasi_identifiers: Sequence[str] | None = None
     donor: Donor = "another record"
     identifying: Sequence[str] | None = None
@@ -105,6 +110,8 @@ class Question:
         object.__setattr__(self, "delta", _validate.delta(self.delta))
         object.__setattr__(self, "threshold", _validate.positive_integer("k", self.threshold))
         object.__setattr__(self, "zeros_kept", _validate.flag("zeros_kept", self.zeros_kept))
+        sample_rate = _validate.positive_rate("sample_rate", self.sample_rate)
+        object.__setattr__(self, "sample_rate", sample_rate)
         object.__setattr__(self, "seed", _validate.seed(self.seed))
         _validate.one_of("donor", self.donor, get_args(Donor))
         if self.paper_runs is not None:
@@ -185,15 +192,19 @@ class Question:
             histograms.LaplaceHistogram(epsilon),
             histograms.GeometricHistogram(epsilon),
         ]
+        sampled: list[Protection] = []
         if self.delta > 0:
             target = Guarantee(epsilon, self.delta, REPLACE)
             noisy.append(histograms.DiscreteGaussianHistogram.calibrated(target))
+            with suppress(Unattainable):  # such as a sample of all records
+                sampled.append(SampleAndThreshold.calibrated(target, rate=self.sample_rate))
         return [
             *noisy,
             suppression.CellSuppression(*below),
             suppression.RandomisedCellSuppression(*below, epsilon=epsilon),
             swapping.Swapping(*swap),
             swapping.RandomisedSwapping(*swap, epsilon=epsilon),
+            *sampled,
         ]
 
     def disclosed(self, counts: Any) -> Disclosure:
@@ -242,8 +253,10 @@ class Question:
             simulated.append(f"errors are estimated from {self.paper_runs:,} more")
         if self.predict is not None:
             simulated.append(f"a classifier is trained on {_FITS} more")
+        shown = "With a sample, counts that are shown are all that is published, without margins."
         return (
             *self.table.notes,
+            *([shown] if self.delta > 0 else []),
             f"Guarantees are under {REPLACE} for {self.universe.records:,} records; no count is "
             f"above {self.universe.largest_count:,}, which is declared and not observed.",
             f"{', '.join(simulated)}; all other numbers are exact.",
