@@ -14,7 +14,7 @@ import omit
 from omit.data.distances import column_distances
 from omit.omissions import StableSuppression
 from omit.omissions.base import Omission
-from omit.omissions.deterministic import ThresholdOutlierRemoval
+from omit.omissions.outlier_removal import ThresholdOutlierRemoval
 from omit.omissions.outlier_score import outlier_scores
 from tests.parts import draw_counts, inclusion
 

@@ -88,7 +88,13 @@ def test_every_omission_can_be_bounded_and_calibrated(omit_command: Omit, omissi
 
 
 @pytest.mark.parametrize(
-    "omission", ["outlier-threshold --threshold 0.5", "outlier-top --share 0.1"]
+    "omission",
+    [
+        "outlier-threshold --threshold 0.5",
+        "outlier-top --share 0.1",
+        "z-score --deviations 3",
+        "interquartile --ranges 1.5",
+    ],
 )
 def test_outlier_removal_answers_that_there_is_no_guarantee(
     omit_command: Omit, omission: str

@@ -16,13 +16,9 @@ from omit.errors import InvalidInput, Unattainable, WrongNeighbours
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded
 from omit.mechanisms.mean import NoisyMean
 from omit.omissions.base import Omission
-from omit.omissions.deterministic import (
-    RuleSuppression,
-    StableSuppression,
-    ThresholdOutlierRemoval,
-    TopOutlierRemoval,
-)
+from omit.omissions.deterministic import RuleSuppression, StableSuppression
 from omit.omissions.names import parse_omission
+from omit.omissions.outlier_removal import ThresholdOutlierRemoval, TopOutlierRemoval
 from omit.omissions.outlier_score import OutlierScoreSuppression
 from omit.omissions.pairs import SubsetPair
 from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampling

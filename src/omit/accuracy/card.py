@@ -88,7 +88,9 @@ def _promise(comparison: Comparison) -> Point:
     epsilon = f"ε = {promised(question.guarantee.epsilon)}"
     meaning = question.guarantee.meaning(question.rows_per_person)
     if question.noise_reduction:
-        return Point(epsilon, f"Every answer below has this guarantee. {meaning}")
+        unprotected = any(row.standing == "no guarantee" for row in comparison.rows)
+        some = ", but those marked as without guarantee" if unprotected else ""
+        return Point(epsilon, f"Every answer below has this guarantee{some}. {meaning}")
     return Point(epsilon, f"The mechanism has this guarantee without any omission. {meaning}")
 
 

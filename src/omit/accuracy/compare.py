@@ -21,7 +21,7 @@ from omit.data.base import Data
 from omit.data.column import Column
 from omit.errors import InvalidInput, NotExact, Unattainable
 from omit.exact.error import ExpectedError
-from omit.guarantee import Guarantee
+from omit.guarantee import Guarantee, NoGuarantee
 from omit.laws.intervals import Judgement, judge
 from omit.mechanisms.base import Mechanism, number_errors
 from omit.omissions.base import Omission
@@ -30,6 +30,8 @@ from omit.omissions.sampling import NoOmission
 # Errors of this part of those of an answer that needs no data are invisible: a median that is
 # never missed has one of 1e-175, and ratios to it mean nothing.
 _INVISIBLE = 1e-15
+# What is said of a row whether its answers hold information or not.
+_SETTLED = ("baseline", "unattainable", "no guarantee")
 
 
 def compare(
@@ -114,7 +116,7 @@ def _uninformed(baseline: Setting) -> Uninformed | None:
 
 def _informing(comparison: Comparison, row: Row) -> Row:
     """Return a row that is said to hold no information where that is so."""
-    if row.standing in ("baseline", "unattainable") or comparison.informs(row):
+    if row.standing in _SETTLED or comparison.informs(row):
         return row
     return replace(row, standing="no information")
 
@@ -135,11 +137,19 @@ def require_omission(omission: object) -> None:
 
 
 def _attempt(question: Question, omission: Omission) -> Setting | Row:
-    """Return the setting of an omission, or the row that says why there is none."""
+    """Return the setting of an omission, or the row that says why there is none.
+
+    An omission that leaves no guarantee whatever the mechanism does is tried as people do who do
+    not know that: with the noise of the guarantee.
+    """
+    left = omission.amplify(question.guarantee)
     try:
-        return question.setting(omission)
+        setting = question.setting(omission)
     except Unattainable as reason:
-        return Row(omission, None, None, None, "unattainable", str(reason))
+        if not isinstance(left, NoGuarantee):
+            return Row(omission, None, None, None, "unattainable", str(reason))
+        setting = replace(question, noise_reduction=False).setting(omission)
+    return replace(setting, no_guarantee=left.reason) if isinstance(left, NoGuarantee) else setting
 
 
 def _is_exact(setting: Setting) -> bool:
@@ -212,6 +222,9 @@ def _judged(
 ) -> Row:
     """Return a row with its ratio to the baseline, unless that is zero."""
     ratio = error.value / baseline.value if positive else None
+    if setting.no_guarantee is not None:
+        reason = setting.no_guarantee
+        return Row(setting.omission, setting.promise, error, ratio, "no guarantee", reason)
     return Row(setting.omission, setting.promise, error, ratio, standing)
 
 

@@ -81,7 +81,7 @@ class Comparison(Result):
     @property
     def verdict(self) -> str:
         """One sentence that follows from the intervals, and one where clamping costs most."""
-        tested = [row for row in self.rows[1:] if row.error is not None]
+        tested = [row for row in self.rows[1:] if row.reaches_target]
         if self.question.mechanism.metric == "kept-sum":
             return (
                 "A sum over the records that were kept shrinks with their number: it does not tell "
@@ -91,7 +91,7 @@ class Comparison(Result):
         if len(self.rows) == 1:
             return f"{setting} no omission was tested."
         if not tested:
-            return f"{setting} none of the omissions can reach the guarantee."
+            return f"{setting} none of the omissions can reach the guarantee.{self._unprotected()}"
         if self.rows[0].ratio is None:
             return f"{setting} using all records gives no error that could be seen: {_UNBEATEN}."
         if not any(map(self.informs, self.rows)):
@@ -102,7 +102,19 @@ class Comparison(Result):
         best = self.best_tested
         assert best is not None
         name = str(best.omission) if len(tested) == 1 else f"the best tested, {best.omission},"
-        return f"{setting} {name} {self._effect(best)}.{self._largest_part()}"
+        effect = self._effect(best)
+        return f"{setting} {name} {effect}.{self._unprotected()}{self._largest_part()}"
+
+    def _unprotected(self) -> str:
+        """Return which omissions leave no guarantee, and what to do instead."""
+        names = [str(row.omission) for row in self.rows if row.standing == "no guarantee"]
+        if not names:
+            return ""
+        return (
+            f" No guarantee is left by {'; '.join(names)}, whatever the noise: instead, declare "
+            "narrower bounds beforehand, suppress by a fixed rule, or delete at random by outlier "
+            "scores."
+        )
 
     def _effect(self, best: Row) -> str:
         """Return what the best omission does to the error, and whether that is a gain."""
@@ -140,7 +152,8 @@ class Comparison(Result):
         """Return the guarantee, if every release has it, and the errors and ratios of the rows."""
         question = self.question
         pair: tuple[Ends | None, Ends | None] = (None, None)
-        if question.mechanism.private and question.noise_reduction:
+        protected = all(row.standing != "no guarantee" for row in self.rows)
+        if question.mechanism.private and question.noise_reduction and protected:
             epsilon, delta = question.guarantee.epsilon, question.guarantee.delta
             pair = (epsilon, epsilon), (delta, delta)
         return {
@@ -208,6 +221,9 @@ class Comparison(Result):
         if any(row.no_noise for row in self.rows) and question.guarantee.delta > 0:
             notes.append(NO_NOISE)
         tested = [row.omission for row in self.rows if row.error is not None]
+        notes += [
+            f"No guarantee: {row.reason}" for row in self.rows if row.standing == "no guarantee"
+        ]
         notes += self.mechanism_notes
         notes += parity_notes(question.data, question.mechanism, tested)
         if question.mechanism.metric in ("kept", "kept-sum"):
@@ -360,7 +376,7 @@ class Comparison(Result):
     @property
     def best_tested(self) -> Row | None:
         """The row that the verdict is about: the best with an omission, if any is attainable."""
-        tested = [row for row in self.rows[1:] if row.error is not None]
+        tested = [row for row in self.rows[1:] if row.reaches_target]
         return min(tested, key=_rank, default=None)
 
     def over_bounds(

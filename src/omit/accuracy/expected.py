@@ -180,13 +180,17 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A question with one omission: its promise, its design and the prepared mechanism."""
+    """A question with one omission: its promise, its design and the prepared mechanism.
+
+    `no_guarantee` says why the omission leaves none, where that is so.
+    """
 
     question: Question
     omission: Omission
     promise: Promise
     design: Design
     prepared: Prepared
+    no_guarantee: str | None = None
 
     def error(self, rng: np.random.Generator | None = None) -> ExpectedError:
         """Return the expected error; simulated runs come from `rng`, or from the seed."""

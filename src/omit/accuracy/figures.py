@@ -28,14 +28,25 @@ def draw_comparison(axes: Axes, comparison: Comparison) -> None:
 
     labels = [str(row[0]) for row in comparison.tables()[0].rows]
     errors = [row.error for row in comparison.rows]
-    for place, error in enumerate(errors):
+    for place, (row, error) in enumerate(zip(comparison.rows, errors, strict=True)):
         if error is None:
             axes.text(
                 0.01, place, "unattainable", transform=axes.get_yaxis_transform(), va="center"
             )
             continue
         axes.plot([error.low, error.high], [place, place], color="0.4", linewidth=2)
-        axes.plot(error.value, place, _MARKERS[error.method], color="black", markersize=6)
+        filled = "black" if row.reaches_target else "white"
+        marker = _MARKERS[error.method]
+        axes.plot(error.value, place, marker, color="black", markerfacecolor=filled, markersize=6)
+        if not row.reaches_target:
+            axes.annotate(
+                "no guarantee",
+                (error.high, place),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+            )
     axes.axvline(comparison.baseline.value, color="#08306b", linewidth=1, linestyle="--")
     axes.set_yticks(range(len(labels)), labels, parse_math=False)
     axes.set_ylim(len(labels) - 0.5, -0.5)

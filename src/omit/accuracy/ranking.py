@@ -78,7 +78,7 @@ class Ranking(Result):
             Pair(comparison, row, row.error)
             for comparison in self.comparisons
             for row in comparison.rows
-            if row.error is not None
+            if row.error is not None and row.reaches_target
         ]
         return tuple(sorted(pairs, key=lambda pair: pair.error.value))
 
@@ -146,10 +146,10 @@ class Ranking(Result):
             for pair in self.pairs
         ]
         rows += [
-            (str(each.question.mechanism), row.short_name, "unattainable", None, None, None, None)
+            (str(each.question.mechanism), *_without_guarantee(row))
             for each in self.comparisons
             for row in each.rows
-            if row.error is None
+            if not row.reaches_target
         ]
         title = f"{first.question.mechanism.statistic} of {first.question.data.name}, "
         return (Table("ranking", title + first.baseline.metric, fields, tuple(rows)),)
@@ -220,3 +220,10 @@ def _measured(comparison: Comparison) -> tuple[str, str, bool]:
     """Return what comparisons must share to be ranked: a private one is not ranked with others."""
     mechanism = comparison.question.mechanism
     return mechanism.statistic, mechanism.metric, mechanism.private
+
+
+def _without_guarantee(row: Row) -> tuple[Any, ...]:
+    """Return the cells of a row that has no guarantee, or not the one that was asked for."""
+    if row.error is None:
+        return (row.short_name, "unattainable", None, None, None, None)
+    return (row.short_name, row.promise, row.error.value, row.error, row, row.standing)

@@ -84,7 +84,9 @@ def _what_is_equal(comparison: Comparison) -> str:
     if not comparison.question.mechanism.private:
         return "NO release below is private; its noise is as if for"
     if comparison.question.noise_reduction:
-        return "Every release below has the same guarantee"
+        protected = all(row.standing != "no guarantee" for row in comparison.rows)
+        some = "" if protected else ", but those marked as without one"
+        return f"Every release below has the same guarantee{some}"
     return "Every mechanism below has the same guarantee by itself, so releases differ in privacy"
 
 

@@ -12,7 +12,15 @@ from omit.laws.intervals import Interval
 from omit.mechanisms.base import Mechanism, Promise
 from omit.omissions.base import Omission
 
-Standing = Literal["baseline", "better", "worse", "undecided", "unattainable", "no information"]
+Standing = Literal[
+    "baseline",
+    "better",
+    "worse",
+    "undecided",
+    "unattainable",
+    "no information",
+    "no guarantee",
+]
 
 # Errors that differ by less than this part are the same to people, whatever is known exactly.
 SAME = 0.01
@@ -49,6 +57,11 @@ class Row:
     reason: str | None = None
     difference: Interval | None = None
     narrowed: ExpectedError | None = None
+
+    @property
+    def reaches_target(self) -> bool:
+        """Whether a release after this omission has the guarantee that was asked for."""
+        return self.error is not None and self.standing != "no guarantee"
 
     @property
     def matters(self) -> bool:
@@ -117,18 +130,9 @@ def row_record(mechanism: Mechanism, row: Row) -> dict[str, Any]:
     if error is None:
         return record
     record["error"] = error.value
-    for key in (
-        "low",
-        "high",
-        "method",
-        "runs",
-        "median",
-        "quantile_90",
-        "skewed",
-        "first_order",
-        "reason",
-    ):
+    for key in ("low", "high", "method", "runs", "median", "quantile_90", "skewed", "first_order"):
         record[key] = getattr(error, key)
+    record["reason"] = row.reason or error.reason
     if error.parts is not None:
         parts = error.parts
         record["by_omission"], record["by_noise"] = parts.omission, parts.noise

@@ -37,12 +37,14 @@ _AFTER: Mapping[str, str] = MappingProxyType(
         "outlier-score": "--m 0.1 --M 0.2 --epsilon 0.25",
         "outlier-threshold": "--threshold 0.5 --epsilon 1",
         "outlier-top": "--share 0.05 --epsilon 1",
+        "z-score": "--deviations 3 --epsilon 1",
+        "interquartile": "--ranges 1.5 --epsilon 1",
         "form": "poisson:0.1 --epsilon 1",
     }
 )
 
 # No noise reaches a guarantee after these, which is what calibrate says.
-_REFUSED = ("outlier-threshold", "outlier-top")
+_REFUSED = ("outlier-threshold", "outlier-top", "z-score", "interquartile")
 
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {

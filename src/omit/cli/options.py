@@ -342,6 +342,13 @@ Threshold = Annotated[
     float, _option("Largest mean distance from the others that is kept, in (0, 1).")
 ]
 TopShare = Annotated[float, _option("Share of the records to delete, in (0, 0.5].")]
+Deviations = Annotated[
+    float, _option("Largest distance from the mean that is kept, in standard deviations.")
+]
+Ranges = Annotated[
+    float,
+    _option("Largest distance from the quartiles that is kept, in distances between the two."),
+]
 ShortForm = Annotated[
     str, typer.Argument(metavar="NAME:NUMBERS", help="The short form, such as poisson:0.1.")
 ]

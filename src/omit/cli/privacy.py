@@ -69,6 +69,16 @@ def outlier_top(share: options.TopShare) -> "Omission":
     return _by_name("outlier-top", share=share)
 
 
+def z_score(deviations: options.Deviations) -> "Omission":
+    """Delete values some standard deviations off: leaves no guarantee, and shows why."""
+    return _by_name("z-score", deviations=deviations)
+
+
+def interquartile(ranges: options.Ranges) -> "Omission":
+    """Delete values some quartile distances off: leaves no guarantee, and shows why."""
+    return _by_name("interquartile", ranges=ranges)
+
+
 def form(omission: options.ShortForm, population: options.FormPopulation = None) -> "Omission":
     """Any omission by its short form, also one of another package."""
     from omit.omissions.names import parse_omission
@@ -85,6 +95,8 @@ OMISSIONS: dict[str, Callable[..., "Omission"]] = {
     "outlier-score": outlier_score,
     "outlier-threshold": outlier_threshold,
     "outlier-top": outlier_top,
+    "z-score": z_score,
+    "interquartile": interquartile,
     "form": form,
 }
 

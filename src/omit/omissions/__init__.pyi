@@ -7,9 +7,11 @@ from .base import Omission as Omission
 from .chain import Chain as Chain
 from .deterministic import RuleSuppression as RuleSuppression
 from .deterministic import StableSuppression as StableSuppression
-from .deterministic import ThresholdOutlierRemoval as ThresholdOutlierRemoval
-from .deterministic import TopOutlierRemoval as TopOutlierRemoval
 from .names import omission as omission
+from .outlier_removal import DeviationRemoval as DeviationRemoval
+from .outlier_removal import InterquartileRemoval as InterquartileRemoval
+from .outlier_removal import ThresholdOutlierRemoval as ThresholdOutlierRemoval
+from .outlier_removal import TopOutlierRemoval as TopOutlierRemoval
 from .outlier_score import OutlierScoreSuppression as OutlierScoreSuppression
 from .outlier_score import mixture_base_epsilon as mixture_base_epsilon
 from .outlier_score import mixture_epsilon as mixture_epsilon

@@ -13,9 +13,10 @@ from omit import _validate
 from omit._text import did_you_mean
 from omit.errors import InvalidInput, Refused
 from omit.omissions.base import Omission
-from omit.omissions.deterministic import (
-    RuleSuppression,
-    StableSuppression,
+from omit.omissions.deterministic import RuleSuppression, StableSuppression
+from omit.omissions.outlier_removal import (
+    DeviationRemoval,
+    InterquartileRemoval,
     ThresholdOutlierRemoval,
     TopOutlierRemoval,
 )
@@ -31,6 +32,8 @@ BUILT_IN: tuple[type[Omission], ...] = (
     OutlierScoreSuppression,
     ThresholdOutlierRemoval,
     TopOutlierRemoval,
+    DeviationRemoval,
+    InterquartileRemoval,
 )
 
 _BUN = (
@@ -98,8 +101,9 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     ----------
     text : str
         ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M``,
-        ``outlier-score:m,M,DISTANCE``, ``none``, the short form of a registered omission, or
-        several of these one after the other, joined by ``+``.
+        ``outlier-score:m,M,DISTANCE``, ``none``, what many do today (``outlier-top:SHARE``,
+        ``outlier-threshold:DISTANCE``, ``z-score:DEVIATIONS``, ``interquartile:RANGES``), the short
+        form of a registered omission, or several of these one after the other, joined by ``+``.
     population : int, optional
         The number of records, which a sample of fixed size is drawn from.
 
