@@ -24,7 +24,7 @@ from omit import (
     expected_error,
     read,
 )
-from omit.exact.characteristic import PowerSums, log_characteristic, log_characteristic_by_series
+from omit.exact.characteristic import AngleSeries, PowerSums, log_characteristic
 from omit.exact.mean import MeanError, mean_error
 from omit.exact.mean_setting import NoExactMean
 from omit.exact.noisy_quotient import NoisyQuotient
@@ -289,11 +289,13 @@ def test_the_power_series_is_the_logarithm_of_the_characteristic_function(
     counts = rng.integers(1, 400, size=12).astype(float)
     keep = np.concatenate([rng.uniform(size=10), [0.0, 1.0]])
     points = rng.uniform(0, unit, size=3)
-    frequencies, ones = np.linspace(0, angle / unit, 9)[1:], np.ones(12)
-    direct = log_characteristic(frequencies, points, values, ones, counts, keep)
-    series = log_characteristic_by_series(frequencies, points, values, ones, counts, keep, angle)
-    np.testing.assert_allclose(series[0], direct[0], rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(series[1], direct[1], rtol=1e-10, atol=1e-10)
+    frequencies = np.linspace(0, angle / unit, 9)[1:]
+    for weights in (np.ones(12), rng.uniform(0.01, 1, 12)):
+        records = values, weights, counts, keep
+        direct = log_characteristic(frequencies, points, *records)
+        series = AngleSeries(frequencies, *records, 0.0, unit).logarithm(points)
+        np.testing.assert_allclose(series[0], direct[0], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(series[1], direct[1], rtol=1e-10, atol=1e-10)
 
 
 def test_the_logarithm_of_the_characteristic_function_is_that_of_its_definition() -> None:
@@ -333,9 +335,8 @@ def test_values_of_many_thousands_do_not_overflow_the_series(angle: float) -> No
     counts, keep, ones = np.ones(1080), np.full(1080, 0.4), np.ones(1080)
     frequencies = np.linspace(0, angle / 21_260, 5)[1:]
     points = np.array([3000.0, 7544.0])
-    real, imaginary = log_characteristic_by_series(
-        frequencies, points, values, ones, counts, keep, angle
-    )
+    series = AngleSeries(frequencies, values, ones, counts, keep, 3000.0, 7544.0)
+    real, imaginary = series.logarithm(points)
     direct = log_characteristic(frequencies, points, values, ones, counts, keep)
     np.testing.assert_allclose(real, direct[0], rtol=1e-10)
     np.testing.assert_allclose(imaginary, direct[1], rtol=1e-10, atol=1e-12)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Literal
 
 import numpy as np
 import pytest
 
-from omit.exact.data_frequencies import DataFrequencies
+from omit.exact.data_frequencies import FAINT, DataFrequencies
 from omit.exact.inverted_mean import inverted_mean
 from omit.exact.kept_law import _by_transform, kept_law
 from omit.exact.mean import _by_law
@@ -70,14 +71,36 @@ def test_no_frequency_is_louder_than_its_bound() -> None:
         assert sizes.mean() <= bound * (1 + 1e-9) + 1e-17
 
 
+def test_frequencies_called_faint_are_faint_at_all_answers() -> None:
+    rng = np.random.default_rng(8)
+    for number, step in itertools.product((200, 1500), (0.0, 0.5, 3.0)):
+        values = np.sort(rng.gamma(2.0, 2.0, number))
+        values = np.unique(np.round(values / step) * step) if step else values
+        counts = rng.integers(1, 200, len(values))
+        counts[0] += 20 * counts.sum()  # most records have one value
+        quotient = TwoSums(Laplace(30.0), (0.0, 30.0))
+        keep = rng.uniform(0.2, 0.8, len(values))
+        setting = MeanSetting.of(values, counts, keep, quotient, 4.0)
+        last = 6.0
+        start = DataFrequencies(setting, 3.0, 5.0).faint_from(last, 0.01)
+        # On a lattice as wide as 3 they come back twice.
+        assert 4 * math.pi / 3 < start < last if step == 3 else start < 1
+        frequencies = np.linspace(start, last, 700)
+        for x in (3.0, 4.2):
+            turned = np.exp(1j * np.outer(frequencies, setting.values - x))
+            sizes = np.log(np.abs(1 - setting.keep + setting.keep * turned)) @ setting.counts
+            assert (sizes <= math.log(FAINT)).all()
+
+
 def test_many_steps_are_bounded_by_their_bins() -> None:
     rng = np.random.default_rng(9)
     number = 4000
     values, weights = rng.uniform(0, 10, number), rng.uniform(0.1, 1, number)
-    keep, counts = np.full(number, 0.3), np.ones(number, dtype=np.int64)
-    quotient = TwoSums(Laplace(10.0), (0.0, 10.0))
-    setting = MeanSetting.of(values, counts, keep, quotient, 5.0, weights)
-    for tilt in (-0.4, -0.01, 0.03, 0.5):
-        exact = setting.exact_log_moment(tilt, 4.0)
-        bound = float(setting.log_moment(np.array([tilt]), 4.0)[0])
-        assert exact - 1e-12 * abs(exact) <= bound <= exact + 1e-4 * abs(exact)
+    quotient, counts = TwoSums(Laplace(10.0), (0.0, 10.0)), np.ones(number, dtype=np.int64)
+    # Chances that differ within bins are averaged.
+    for keep, close in ((np.full(number, 0.3), 1e-4), (rng.uniform(0.2, 0.4, number), 0.05)):
+        setting = MeanSetting.of(values, counts, keep, quotient, 5.0, weights)
+        for tilt in (-0.4, -0.01, 0.03, 0.5):
+            exact = setting.exact_log_moment(tilt, 4.0)
+            bound = float(setting.log_moment(np.array([tilt]), 4.0)[0])
+            assert exact - 1e-12 * abs(exact) <= bound <= exact + close * abs(exact)

@@ -1,7 +1,7 @@
 """Counting a continuous column in bins where its records are, once it has too many values to keep.
 
-The grouping is the same as for values (`tables`): one pass, of which only the bins come to Python,
-whatever the number of records.
+The grouping is the same as for values (`tables`): only the bins come to Python, whatever the number
+of records.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from omit._numeric import as_array
 from omit._text import one_line
 from omit.data.tables import NO_CODES, Bins, Groups, Key, Steps, Table, Values, Within
 from omit.data.values import BLANKS, AnyArray, MissingCodes
@@ -71,6 +72,8 @@ class Relation(Table):
         codes: MissingCodes = NO_CODES,
     ) -> Groups:
         """Group the records, as every `Table` does."""
+        if self._is_plain(keys, {*sums, *ends}):
+            return self._grouped_numbers(keys[0], sums, ends, codes)  # type: ignore[arg-type]  # as the test says
         columns: dict[str, str] = {}  # of the records
         grouping: dict[str, str] = {}  # of the columns
         shown: dict[str, str] = {}  # of the groups
@@ -83,25 +86,13 @@ class Relation(Table):
                 shown[key_name] = cast(key.position, key_name)
             else:
                 columns[f"n{number}"] = self.number_sql(key.position, codes)
-                grouping[key_name] = _bin_sql(key, f"n{number}")
+                grouping[key_name] = _bin_sql(key, f"n{number}", f"n{number} IS NOT NULL")
                 grouping[f"u{number}"] = f"CASE WHEN n{number} IS NULL THEN {value} END"
                 shown[key_name] = f"CAST({key_name} AS DOUBLE)"
                 shown[f"u{number}"] = self._exact(key.position, f"u{number}")
         summed = {f"s{at}": self.number_sql(at, codes) for at in {*sums, *ends}}
-        columns.update(summed)
-        names = ", ".join(grouping)
-        aggregates = {"records": _COUNT}
-        aggregates |= {f"t{at}": f"system.main.fsum(s{at})" for at in sums}
-        for at in ends:
-            aggregates[f"l{at}"] = f"system.main.min(s{at})"
-            aggregates[f"h{at}"] = f"system.main.max(s{at})"
-        with explained(self.label):
-            result = self._fetched(
-                self.relation.project(_named(columns))
-                .project(_named({**grouping, **{name: name for name in summed}}))
-                .aggregate(f"{names}, {_named(aggregates)}", names)
-                .project(_named({**shown, **{name: name for name in aggregates}}))
-            )
+        columns |= summed
+        result = self._aggregated(columns, grouping, {name: name for name in summed}, shown)
         return Groups(
             [self._given(key, result[f"k{number}"]) for number, key in enumerate(keys)],
             [
@@ -109,10 +100,80 @@ class Relation(Table):
                 for number, key in enumerate(keys)
             ],
             np.asarray(result["records"], dtype=np.int64),
-            [np.nan_to_num(_filled(result[f"t{at}"])) for at in sums],
-            [_filled(result[f"l{at}"]) for at in ends],
-            [_filled(result[f"h{at}"]) for at in ends],
+            [np.nan_to_num(_filled(result[f"ts{at}"])) for at in sums],
+            [_filled(result[f"ls{at}"]) for at in ends],
+            [_filled(result[f"hs{at}"]) for at in ends],
         )
+
+    def _is_plain(self, keys: Sequence[Key], others: Set[int]) -> bool:
+        """Tell whether only the bins of one column of numbers are asked for, which may be long."""
+        if len(keys) != 1 or isinstance(keys[0], Values) or self.is_stream:
+            return False
+        position = keys[0].position
+        return (
+            others <= {position} and self.is_number(position) and self._kind(position) != "boolean"
+        )
+
+    def _grouped_numbers(
+        self,
+        key: Bins | Steps | Within,
+        sums: Sequence[int],
+        ends: Sequence[int],
+        codes: MissingCodes,
+    ) -> Groups:
+        """Group a column of numbers; if some are in no bin, they are asked for again.
+
+        That takes less time than a second key for all records, in which such numbers would be.
+        """
+        column = self._column_sql(key.position)
+        sql = _bin_sql(key, "n", _fits("n", codes))
+        columns = {"v": column, "n": f"CAST({column} AS DOUBLE)"}
+        result = self._aggregated(columns, {"k": sql}, {"n": "n"}, {"k": "CAST(k AS DOUBLE)"})
+        keys = self._given(key, result["k"])
+        read, unread, counts = ~np.isnan(keys), np.array([], dtype=object), np.array([], np.int64)
+        if not read.all():
+            with explained(self.label):
+                rest = (
+                    self.relation.project(_named(columns)).filter(f"({sql}) IS NULL").project("v")
+                )
+            only = Relation(self.label, (self.names[key.position],), rest, self.connection)
+            unread, counts = only.tally(0, as_text=True)
+        none = np.full(len(counts), np.nan)
+        total, low, high = (
+            np.append(_filled(result[f"{what}n"])[read], none) for what in ("t", "l", "h")
+        )
+        return Groups(
+            [np.append(keys[read], none)],
+            [np.append(np.full(read.sum(), None), unread.astype(object))],
+            np.append(np.asarray(result["records"], dtype=np.int64)[read], counts),
+            [np.nan_to_num(total) for _ in sums],
+            [low for _ in ends],
+            [high for _ in ends],
+        )
+
+    def _aggregated(
+        self,
+        columns: Mapping[str, str],
+        grouping: Mapping[str, str],
+        summed: Mapping[str, str],
+        shown: Mapping[str, str],
+    ) -> dict[str, AnyArray]:
+        """Return groups with the number of their records, and the sum and the ends of some columns.
+
+        The SQL is of the columns of this table, of those, and of groups.
+        """
+        names = ", ".join(grouping)
+        aggregates = {"records": _COUNT}
+        for name in summed:
+            for letter, function in (("t", "fsum"), ("l", "min"), ("h", "max")):
+                aggregates[f"{letter}{name}"] = f"system.main.{function}({name})"
+        with explained(self.label):
+            return self._fetched(
+                self.relation.project(_named(columns))
+                .project(_named({**grouping, **summed}))
+                .aggregate(f"{names}, {_named(aggregates)}", names)
+                .project(_named({**shown, **{name: name for name in aggregates}}))
+            )
 
     def some(self, records: int) -> Relation:
         """Return the table of some records, as every `Table` does."""
@@ -121,6 +182,9 @@ class Relation(Table):
     def _given(self, key: Key, values: AnyArray) -> AnyArray:
         """Return what DuckDB gave for a key."""
         given = _filled(values)
+        if isinstance(key, Within):
+            # What rounding would put beyond the last bin belongs into it.
+            return as_array(given - (given > key.count))
         if isinstance(key, Values) and key.as_text and self._kind(key.position) == "decimal":
             return np.array([value and Decimal(value) for value in given], dtype=object)
         return given
@@ -190,9 +254,7 @@ class Relation(Table):
                 f"NOT system.main.contains({text}, '_') "
                 f"AND NOT system.main.contains({text}, '+-') AND "
             )
-        absent = ", ".join(map(_double, codes.numbers))
-        present = f"AND {number} NOT IN ({absent}) " if absent else ""
-        return f"CASE WHEN {written}system.main.isfinite({number}) {present}THEN {number} END"
+        return f"CASE WHEN {written}{_fits(number, codes)} THEN {number} END"
 
     def is_number(self, position: int) -> bool:
         """Return whether a column holds numbers, and not texts that may be some."""
@@ -227,30 +289,41 @@ class Relation(Table):
         return f"CAST({column} AS {'DOUBLE' if kind == 'double' else 'VARCHAR'})"
 
 
-def _bin_sql(key: Bins | Steps | Within, number: str) -> str:
-    """Return SQL that gives the bin of a number, or NULL if there is none."""
+def _fits(number: str, codes: MissingCodes) -> str:
+    """Return SQL that tells whether a number is finite and stands for a value."""
+    absent = ", ".join(map(_double, codes.numbers))
+    return f"system.main.isfinite({number})" + (
+        f" AND {number} NOT IN ({absent})" if absent else ""
+    )
+
+
+def _bin_sql(key: Bins | Steps | Within, number: str, fits: str) -> str:
+    """Return SQL that gives the bin of a number, or NULL unless it fits.
+
+    Bins between two bounds may be one more than there are, by rounding, so those from the upper
+    bound on have numbers larger by one.
+    """
     if isinstance(key, Within):
         lower, upper = _double(key.lower), _double(key.upper)
         bin_number = f"system.main.floor(({number} - {lower}) / {_double(key.width)})"
-        # Whole numbers are grouped fastest, and most records are between the bounds.
-        return (
-            f"CASE WHEN {number} > {lower} AND {number} < {upper} THEN "
-            f"CAST(1 + system.main.least({bin_number}, {_double(key.count - 1)}) AS INTEGER) "
+        # Whole numbers are grouped fastest.
+        bins = (
+            f"CASE WHEN {number} > {lower} AND {number} < {upper} "
+            f"THEN CAST(1 + {bin_number} AS INTEGER) "
             f"WHEN {number} < {lower} THEN -1 WHEN {number} = {lower} THEN 0 "
-            f"WHEN {number} = {upper} THEN {key.count + 1} "
-            f"WHEN {number} > {upper} THEN {key.count + 2} END"
+            f"WHEN {number} = {upper} THEN {key.count + 2} ELSE {key.count + 3} END"
         )
-    if isinstance(key, Steps):
+    elif isinstance(key, Steps):
         bin_number = f"system.main.floor(({number} - {_double(key.lower)}) / {_double(key.width)})"
         above = f"system.main.greatest({bin_number}, CAST(-1 AS DOUBLE))"
-        return (
-            f"CASE WHEN {number} IS NOT NULL "
-            f"THEN system.main.least({above}, {_double(key.count)}) END"
+        bins = f"system.main.least({above}, {_double(key.count)})"
+    else:
+        reached = "".join(
+            f"WHEN {number} < {_double(edge)} THEN {reached} "
+            for reached, edge in enumerate(key.edges)
         )
-    reached = "".join(
-        f"WHEN {number} < {_double(edge)} THEN {reached} " for reached, edge in enumerate(key.edges)
-    )
-    return f"CASE WHEN {number} IS NULL THEN NULL {reached}ELSE {len(key.edges)} END"
+        bins = f"CASE {reached}ELSE {len(key.edges)} END" if reached else "0"
+    return f"CASE WHEN {fits} THEN {bins} END"
 
 
 def _double(number: float) -> str:

@@ -2,8 +2,8 @@
 
 For `S - t N = Σ_v u_v (v - t) Bin(n_v, k_v)`, with weights u, it is
 `Σ_v n_v ln(1 - k_v + k_v e^(iω u_v (v - t)))`, less the phase of its mean: term by term in compiled
-code, by a power series in the frequency where that converges fast, or, if all weights are 1, by
-power sums of the values.
+code, by a power series in the frequency where that converges fast (`AngleSeries`), or, if all
+weights are 1, by power sums of the values (`PowerSums`).
 """
 
 from __future__ import annotations
@@ -16,48 +16,79 @@ from omit._compile import compiled
 from omit._numeric import FloatArray
 
 _MOST_POWER_SUMS = 60
+_VALUES_AT_A_TIME = 4096
 
 LARGEST_SERIES_ANGLE = 2.3
 """Up to this angle `ω u (v - t)` the power series converges fast: its radius is at least pi."""
 
 
-def log_characteristic_by_series(
-    frequencies: FloatArray,
-    points: FloatArray,
-    values: FloatArray,
-    weights: FloatArray,
-    counts: FloatArray,
-    keep: FloatArray,
-    largest_angle: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return what `log_characteristic` does, by a power series in the frequency.
+class AngleSeries:
+    """The logarithm of the characteristic function by a power series in the frequency.
 
-    The coefficients are sums over the values, so the cost of many values is paid once and not
-    for every frequency.
+    The coefficients are sums over the values, so the cost of many values is paid once and not for
+    every frequency; without weights not for every point t either, as they are sums of powers of the
+    distances from the middle of all points.
+
+    Parameters
+    ----------
+    frequencies : array
+        In order; no `ω u (v - t)` may be larger than `LARGEST_SERIES_ANGLE`.
+    values, weights, counts, keep : array
+        The records.
+    first, last : float
+        The ends of the points.
     """
-    # The logarithm is below 6.5 on the circle of radius 3, which bounds all coefficients (Cauchy).
-    terms = 4 + math.ceil((38 + math.log(counts.sum())) / math.log(3 / largest_angle))
-    different, which = np.unique(keep, return_inverse=True)
-    cumulants = counts * _bernoulli_cumulants(different, terms)[:, which]
-    centered = weights * (values - points[:, None])
-    widest = float(np.abs(centered).max())
-    centered /= widest
-    powers = np.ones_like(centered)
-    real = np.zeros((len(points), len(frequencies)))
-    imaginary = np.zeros_like(real)
-    scale = np.ones_like(frequencies)
-    # (i w)^m alternates between the two parts with signs i, -1, -i, 1; the first term is left out.
-    for m in range(1, terms + 1):
-        powers = powers * centered
-        scale = scale * (frequencies * widest)
-        if m == 1:
-            continue
-        term = np.outer((powers * cumulants[m]).sum(axis=1), scale)
-        if m % 2 == 0:
-            real += term if m % 4 == 0 else -term
+
+    def __init__(
+        self,
+        frequencies: FloatArray,
+        values: FloatArray,
+        weights: FloatArray,
+        counts: FloatArray,
+        keep: FloatArray,
+        first: float,
+        last: float,
+    ) -> None:
+        widest = max(float(np.abs(weights * (values - end)).max()) for end in (first, last))
+        angle = float(frequencies[-1]) * widest
+        # The logarithm is below 6.5 on the circle of radius 3, which bounds all coefficients
+        # (Cauchy).
+        terms = 4 + math.ceil((38 + math.log(counts.sum())) / math.log(3 / angle))
+        different, which = np.unique(keep, return_inverse=True)
+        self.scale, self.middle = widest, 0.5 * (first + last)
+        self.values, self.weights = (values - self.middle) / widest, weights
+        self.factors = counts * _bernoulli_cumulants(different, terms)[:, which]
+        # (i w)^m alternates between the two parts with signs i, -1, -i, 1; the first is left out.
+        orders = np.arange(terms + 1)
+        self.powers = np.where(orders % 4 < 2, 1.0, -1.0)[:, None] * (
+            (frequencies * widest) ** orders[:, None]
+        )
+        self.moments = None if (weights != 1).any() else self._moments()
+
+    def _moments(self) -> FloatArray:
+        """Return what the sums for all points are made of, binomials included."""
+        terms = len(self.factors)
+        moments = np.zeros((terms, terms))
+        for start in range(0, len(self.values), _VALUES_AT_A_TIME):
+            some = slice(start, start + _VALUES_AT_A_TIME)
+            moments += self.factors[:, some] @ np.vander(self.values[some], terms, True)
+        return moments * [[float(math.comb(m, j)) for j in range(terms)] for m in range(terms)]
+
+    def logarithm(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what `log_characteristic` does."""
+        shifts = (self.middle - points) / self.scale
+        orders, sums = range(len(self.factors)), np.zeros((len(points), len(self.factors)))
+        if self.moments is None:
+            steps = self.weights * (self.values + shifts[:, None])
+            turns = np.ones_like(steps)
+            for m in orders:
+                sums[:, m] = turns @ self.factors[m]
+                turns *= steps
         else:
-            imaginary += term if m % 4 == 1 else -term
-    return real, imaginary
+            turns = np.vander(shifts, len(self.factors), True)
+            for m in orders:
+                sums[:, m] = turns[:, m::-1] @ self.moments[m, : m + 1]
+        return sums[:, 2::2] @ self.powers[2::2], sums[:, 3::2] @ self.powers[3::2]
 
 
 def _bernoulli_cumulants(keep: FloatArray, terms: int) -> FloatArray:

@@ -2,6 +2,14 @@
 
 With `w_v = n_v k_v (1 - k_v)` its size is at most `exp(Re e^(-iωx) Σ w_v e^(iωv) - Σ w_v)`.
 
+*Where nothing is left of it*, whatever x: the size is at most `e^(-E)`, `E = Σ w_v - F` with
+`F = |Σ w_v e^(iωv)|`. As `1 - cos θ ≥ 2θ²/π²` up to a half turn, `(Σ w_v)² - F²`, which is the sum
+of `w_u w_v (1 - cos ω(u - v))`, shows that `E ≥ (2/π²) ω² Σ w_v (v - m)²` with m the mean, up to
+`ω = π / (largest - smallest value)`. From any frequency to a larger one, F grows by at most
+`Σ w_v |v - c|` times their difference, whatever c: so from where E is large it stays so for a
+while, and a few steps of this size show that many frequencies are faint. Any subset of the values
+will do for E.
+
 *Weights* u make it `exp(-Σ w_v (1 - cos(ω u_v (v - x))))`, in which every record turns at a speed
 of its own as x moves. For all x of a piece with middle m and half-width a, whatever the frequency,
 
@@ -44,6 +52,11 @@ from omit.exact.quotient import Quotient
 WITNESSES = 1000
 """How many values are looked at beyond the first frequencies."""
 _FIRST = 300
+_FAINT_EXPONENT = 40.0
+FAINT = math.exp(-_FAINT_EXPONENT)
+"""What is as faint as this may be left out, and is accounted for."""
+# How many steps are taken at most to see where frequencies are faint: with all values, with some.
+_FIRST_STEPS, _MOST_STEPS = 30, 10_000
 # What is fainter together counts for nothing.
 _FAINT = 1e-15
 # How many echoes are looked at one by one.
@@ -94,6 +107,29 @@ class DataFrequencies:
             rest = self._size_by(frequencies[_FIRST:], values[some], weights[some])
             return np.concatenate([first, rest])
         return self._size_by(frequencies, values, weights)
+
+    def faint_from(self, last: float, step: float) -> float:
+        """Return a frequency from which to the last one the size is at most `FAINT` for all x.
+
+        That is the last one itself unless it is soon seen to be another. Steps are taken where the
+        size is not that small.
+        """
+        values, weights = self._random
+        if self.setting.is_weighted or len(values) < 2:
+            return last
+        half_turn = min(math.pi / float(values[-1] - values[0]), last)
+        reached = since = half_turn
+        for number, steps in ((len(values), _FIRST_STEPS), (WITNESSES, _MOST_STEPS)):
+            some = slice(None, None, math.ceil(len(values) / number))
+            reached, since = _faint_until(
+                values[some], weights[some], reached, since, last, step, steps
+            )
+        if reached < last:
+            return last
+        if since > half_turn:
+            return min(since, last)
+        variance = float(weights @ (values - np.average(values, weights=weights)) ** 2)
+        return min(math.pi * math.sqrt(0.5 * _FAINT_EXPONENT / variance), half_turn)
 
     @property
     def cosines(self) -> int:
@@ -245,6 +281,37 @@ def _cosines(
             imaginary[j] += weights[v] * y
             x, y = x * turn_x - y * turn_y, x * turn_y + y * turn_x
     return real, imaginary
+
+
+@compiled
+def _faint_until(
+    values: FloatArray,
+    weights: FloatArray,
+    reached: float,
+    since: float,
+    last: float,
+    step: float,
+    most: int,
+) -> tuple[float, float]:
+    """Return how far frequencies were looked at, and from where on they were faint up to there."""
+    total = weights.sum()
+    median = values[min(np.searchsorted(np.cumsum(weights), 0.5 * total), len(values) - 1)]
+    slope = (weights * np.abs(values - median)).sum()
+    for _ in range(most):
+        if reached >= last:
+            break
+        real = imaginary = 0.0
+        for v in range(len(values)):
+            real += weights[v] * math.cos(reached * values[v])
+            imaginary += weights[v] * math.sin(reached * values[v])
+        # What is more than enough lasts for a while.
+        spare = total * (1 - 1e-11) - math.hypot(real, imaginary) - _FAINT_EXPONENT
+        if spare > 0.1 * _FAINT_EXPONENT:
+            reached += spare / slope
+        else:
+            reached += step
+            since = reached
+    return reached, since
 
 
 @compiled

@@ -41,16 +41,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omit._numeric import FloatArray, as_array, gauss_legendre
 from omit.exact.characteristic import (
     LARGEST_SERIES_ANGLE,
+    AngleSeries,
     PowerSums,
     log_characteristic,
     terms_of_power_sums,
 )
-from omit.exact.characteristic import log_characteristic_by_series as by_series
-from omit.exact.data_frequencies import DataFrequencies
+from omit.exact.data_frequencies import FAINT, DataFrequencies
 from omit.exact.mean_setting import MeanSetting, NoExactMean
 from omit.exact.quotient import Quotient
 from omit.laws.counts import bernstein_reach
@@ -385,7 +386,7 @@ class _Inversion:
         # Per unit of x; the integral runs over the near part only.
         allowed = 0.1 * self.tolerance * self.scale / (self.near[1] - self.near[0])
         period = self._period
-        end, beyond = self._end_by_noise(spacing, allowed, period)
+        end, beyond = self._end(spacing, allowed, period)
         if period is not None and beyond <= 0.5 * allowed:
             period = None  # noise leaves no echoes
         if period is not None:
@@ -456,26 +457,31 @@ class _Inversion:
                 missed += math.exp(min(float(logs.min()), 0.0))
         return 2 * math.pi / reach, missed
 
-    def _end_by_noise(
-        self, spacing: float, allowed: float, period: float | None
-    ) -> tuple[float, float]:
-        """Return a frequency beyond which the noise alone leaves little, and how much.
+    def _end(self, spacing: float, allowed: float, period: float | None) -> tuple[float, float]:
+        """Return a frequency beyond which noise and data leave little, and how much.
 
         With a period, it need not be beyond the first half.
         """
         b, d = self.quotient.least_scales(*self.near)
         first = replace(self.total, scale=b)
-        longest = _MOST_COSINES / self._data.cosines * spacing
-        end = max(8 / math.hypot(b, d), 2 * spacing)
+        start = max(8 / math.hypot(b, d), 2 * spacing)
+
+        def by_noise(longest: float) -> tuple[float, float]:
+            end = start
+            while first.frequencies_beyond(end, d) > 0.5 * allowed and 1.3 * end <= longest:
+                end *= 1.3
+            return end, first.frequencies_beyond(end, d)
+
+        end, beyond = by_noise(math.inf if period is None else max(0.5 * period, start))
+        faint = self._data.faint_from(end, spacing)
+        if faint < end:
+            return faint, beyond + FAINT * (1 + math.log(end / faint))
         if period is not None:
-            longest = max(0.5 * period, end)
-        if end > longest:
+            return end, beyond
+        longest = _MOST_COSINES / self._data.cosines * spacing
+        if start > longest:
             raise NoExactMean("the noise is too narrow for the integral")
-        while True:
-            beyond = first.frequencies_beyond(end, d)
-            if beyond <= 0.5 * allowed or 1.3 * end > longest:
-                return end, beyond
-            end *= 1.3
+        return by_noise(longest)
 
     def _inverted(self, x: FloatArray) -> FloatArray:
         """Return `P(W_x > 0)` by the series."""
@@ -486,25 +492,39 @@ class _Inversion:
 
     def _inverted_few(self, x: FloatArray) -> FloatArray:
         setting, frequencies = self.setting, self.series.frequencies
-        angles = frequencies[-1] * self._widest
-        wide = angles > LARGEST_SERIES_ANGLE
+        wide, small = self._turns
         if self._power_sums < wide.sum() / 2:
             real, imaginary = self._by_power_sums.logarithm(x)
         else:
-            counts = setting.counts.astype(np.float64)
-            records = setting.values, setting.weights, counts, setting.keep
-            values, weights, counts, keep = (array[wide] for array in records)
-            real, imaginary = log_characteristic(frequencies, x, values, weights, counts, keep)
-            small = (angles > 0) & ~wide
+            real, imaginary = log_characteristic(frequencies, x, *self._records(wide))
             if small.any():
-                values, weights, counts, keep = (array[small] for array in records)
-                angle = float(angles[small].max())
-                series = by_series(frequencies, x, values, weights, counts, keep, angle)
+                series = self._by_series.logarithm(x)
                 real, imaginary = real + series[0], imaginary + series[1]
         phase = imaginary + frequencies * ((setting.center - x) * setting.size)[:, None]
         size = np.exp(real) * self.series.weights
         size *= self.quotient.characteristic_at(frequencies, x)
         return as_array(0.5 + (size * np.sin(phase)).sum(axis=1))
+
+    @cached_property
+    def _turns(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which values turn too far for a power series, and which others turn."""
+        angles = self.series.frequencies[-1] * self._widest
+        wide = angles > LARGEST_SERIES_ANGLE
+        return wide, (angles > 0) & ~wide
+
+    def _records(
+        self, chosen: NDArray[np.bool_]
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return values, weights, counts and chances of some records."""
+        setting = self.setting
+        arrays = setting.values, setting.weights, setting.counts, setting.keep
+        values, weights, counts, keep = (as_array(array[chosen]) for array in arrays)
+        return values, weights, counts, keep
+
+    @cached_property
+    def _by_series(self) -> AngleSeries:
+        records = self._records(self._turns[1])
+        return AngleSeries(self.series.frequencies, *records, *self.near)
 
     @cached_property
     def _power_sums(self) -> float:

@@ -153,7 +153,7 @@ class MeanSetting:
     def log_moment(self, tilts: FloatArray, x: float | None = None) -> FloatArray:
         """Return a bound on `ln E exp(tilt (S - x C))` for each tilt; without x, on that of C.
 
-        It is exact unless there are very many steps; these are then moved to the ends of bins.
+        It is exact unless there are very many steps: these are then moved to the ends of bins.
         """
         steps, counts, keep = self._binned(self.steps(x))
         with np.errstate(divide="ignore"):
@@ -164,24 +164,25 @@ class MeanSetting:
     def _binned(self, steps: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return steps, counts and chances for exponential bounds.
 
-        `ln(1 - k + k e^(ts))` is convex in s, so it only grows if records are moved from within a
-        bin to its two ends and keep their mean.
+        `ln(1 - k + k e^(ts))` is convex in s and concave in k, so it only grows if records are
+        moved from within a bin to its two ends and keep their mean, and if all of those at one end
+        get the mean of their chances.
         """
         smallest, largest = float(steps.min(initial=0.0)), float(steps.max(initial=0.0))
-        if len(steps) <= _MANY_VALUES or self._keeps_differ:
+        if len(steps) <= _MANY_VALUES:
             return steps, self.counts.astype(np.float64), self.keep
         ends = np.linspace(smallest, largest, _BINS + 1)
         position = (steps - smallest) / (ends[1] - ends[0])
         left = np.minimum(position.astype(np.int64), _BINS - 1)
-        share = position - left
-        counts = np.bincount(left, self.counts * (1 - share), minlength=_BINS + 1)
-        counts += np.bincount(left + 1, self.counts * share, minlength=_BINS + 1)
-        return as_array(ends), as_array(counts), np.full(_BINS + 1, self.keep[0])
-
-    @cached_property
-    def _keeps_differ(self) -> bool:
-        """Whether records have different chances of being kept."""
-        return bool((self.keep != self.keep[:1]).any())
+        at_right = self.counts * (position - left)
+        counts, kept = (
+            np.bincount(left, factors * (self.counts - at_right), minlength=_BINS + 1)
+            + np.bincount(left + 1, factors * at_right, minlength=_BINS + 1)
+            for factors in (np.ones_like(steps), self.keep)
+        )
+        some = counts > 0
+        keep = np.minimum(kept[some] / counts[some], 1.0)
+        return as_array(ends[some]), as_array(counts[some]), as_array(keep)
 
     def count_below(self, limit: float) -> float:
         """Return a bound on the probability that the noisy count is below a limit (Chernoff)."""
