@@ -124,9 +124,18 @@ def test_missing_codes_and_texts_are_told_from_numbers_in_bins(tmp_path: Path) -
     assert (column.size, column.missing, column.clamped) == (3, 4, 0)
     with pytest.raises(InvalidInput, match="first 'N'"):
         read(path, "wage", bounds=BOUNDS, bins=10)
+    numbers = pyarrow.table({"wage": [12.5, None, np.nan, -9.0, 13.0, 900.0, None]})
+    again = read(numbers, "wage", bounds=BOUNDS, bins=10, missing=["N", -9])
+    assert (again.missing, again.counts.tolist()) == (4, column.counts.tolist())
     frame = pandas.DataFrame({"wage": [1.0, np.inf]})
-    with pytest.raises(InvalidInput, match="infinite"):
-        read(frame, "wage", bounds=BOUNDS, bins=10)
+    for endless in (frame, pyarrow.Table.from_pandas(frame)):
+        with pytest.raises(InvalidInput, match="infinite"):
+            read(endless, "wage", bounds=BOUNDS, bins=10)
+    connection = duckdb.connect()
+    connection.execute("SELECT setseed(0.5)").fetchall()
+    moving = connection.sql("SELECT CASE WHEN random() < 0.5 THEN 1.0 END AS w FROM range(99)")
+    with pytest.raises(InvalidInput, match="changed meanwhile"):
+        read(moving, "w", bounds=BOUNDS, bins=10)
     with pytest.raises(InvalidInput, match="no records"):
         read(pandas.DataFrame({"wage": [np.nan]}), "wage", bounds=BOUNDS, bins=10)
 

@@ -130,7 +130,8 @@ class Relation(Table):
         columns = {"v": column, "n": f"CAST({column} AS DOUBLE)"}
         result = self._aggregated(columns, {"k": sql}, {"n": "n"}, {"k": "CAST(k AS DOUBLE)"})
         keys = self._given(key, result["k"])
-        read, unread, counts = ~np.isnan(keys), np.array([], dtype=object), np.array([], np.int64)
+        records, read = np.asarray(result["records"], dtype=np.int64), ~np.isnan(keys)
+        unread, counts = np.array([], dtype=object), np.array([], dtype=np.int64)
         if not read.all():
             with explained(self.label):
                 rest = (
@@ -138,6 +139,8 @@ class Relation(Table):
                 )
             only = Relation(self.label, (self.names[key.position],), rest, self.connection)
             unread, counts = only.tally(0, as_text=True)
+        if counts.sum() != records[~read].sum():
+            raise InvalidInput(f"Cannot read {self.label}: its records changed meanwhile.")
         none = np.full(len(counts), np.nan)
         total, low, high = (
             np.append(_filled(result[f"{what}n"])[read], none) for what in ("t", "l", "h")
@@ -145,7 +148,7 @@ class Relation(Table):
         return Groups(
             [np.append(keys[read], none)],
             [np.append(np.full(read.sum(), None), unread.astype(object))],
-            np.append(np.asarray(result["records"], dtype=np.int64)[read], counts),
+            np.append(records[read], counts),
             [np.nan_to_num(total) for _ in sums],
             [low for _ in ends],
             [high for _ in ends],
