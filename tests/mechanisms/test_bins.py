@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from scipy import stats
 
@@ -217,22 +218,89 @@ def test_nothing_is_unknown_where_no_record_is_omitted_or_all_in_a_bin_are_equal
             assert binned.high - binned.low < 1e-6 * exact.value
 
 
+DATA = Path(os.environ.get("OMIT_DATA", ""))
+needs_data = pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
+
+
+@needs_data
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("OMIT_DATA"), reason="OMIT_DATA is not set")
-def test_wages_in_bins_have_the_published_error_of_the_records() -> None:
-    path = Path(os.environ["OMIT_DATA"]) / "cps_tax_units.csv.gz"
-    wages = read(path, "e00200", bounds=(0, 5e5))
-    published = NoisyMean(variant="published")
-    for bins, low, high in ((1000, 0.6639473866, 0.6639515017), (100, 0.663786, 0.664231)):
-        error = expected_error(
-            wages.in_bins(bins),
-            published,
-            Guarantee(1.0),
-            PoissonSampling(0.1),
-            truth=wages.mean,  # of the clamped wages
-            details=False,
-        )
-        assert low - 1e-9 <= error.low <= 0.6639486993 <= error.high <= high + 5e-7
+@pytest.mark.parametrize(
+    ("file", "name", "upper", "exact", "enclosures"),
+    [
+        (
+            "cps_tax_units.csv.gz",
+            "e00200",
+            5e5,
+            0.6639486993,
+            {1000: (0.6639473866, 0.6639515017), 100: (0.663786, 0.664231)},
+        ),
+        (
+            "census_income_kdd_train.csv.gz",
+            "dividends_from_stocks",
+            1e5,
+            5.7237952,
+            {1000: (5.7237363, 5.7238595)},
+        ),
+    ],
+)
+def test_real_columns_in_bins_have_the_published_error_of_their_records(
+    file: str, name: str, upper: float, exact: float, enclosures: dict[int, tuple[float, float]]
+) -> None:
+    column = read(DATA / file, name, bounds=(0, upper))
+    published, asked = NoisyMean(variant="published"), (Guarantee(1.0), PoissonSampling(0.1))
+    truth = column.mean  # of the clamped records
+    whole = expected_error(column, published, *asked, truth=truth)
+    assert whole.value == pytest.approx(exact, abs=1e-7)
+    for bins, (low, high) in enclosures.items():
+        error = expected_error(column.in_bins(bins), published, *asked, truth=truth)
+        assert low - 1e-7 <= error.low <= whole.value <= error.high <= high + 5e-7
+
+
+@needs_data
+@pytest.mark.campaign
+def test_bins_of_real_columns_enclose_the_exact_error_of_their_records() -> None:
+    rng, widths, checked_columns = np.random.default_rng(24), [], 0
+    numbers = [
+        frame[name].dropna().to_numpy(dtype=float)
+        for path in sorted(DATA.glob("*.csv*"))
+        for frame in [pandas.read_csv(path, na_values=["N"])]
+        for name in frame.select_dtypes("number")
+        if frame[name].nunique() > 300
+    ]
+    while checked_columns < 200:
+        values = rng.choice(numbers[rng.integers(len(numbers))], int(rng.integers(300, 6000)))
+        lower, upper = np.quantile(values, [0.0, rng.choice([0.95, 1.0])])
+        if not lower < upper:
+            continue
+        column = Column.from_values(values, bounds=(float(lower), float(upper)))
+        noise, fixed = str(rng.choice(["laplace", "gaussian"])), rng.random() < 0.3
+        variant = str(rng.choice(["two-sums", "sum-and-count", "published"]))
+        mechanism = NoisyMean(noise, variant)  # type: ignore[arg-type]
+        relation = REPLACE if fixed else ADD_REMOVE
+        delta = 0.0 if noise == "laplace" else 1e-7
+        guarantee = Guarantee(float(10 ** rng.uniform(-0.5, 1)), delta, relation)
+        rate = float(rng.uniform(0.02, 0.98))
+        omission: Omission = PoissonSampling(rate)
+        if fixed:
+            omission = FixedSizeSampling(max(int(rate * column.size), 1), column.size)
+        truth = float(rng.choice([column.mean, column.before_clamping.mean]))
+        in_bins = [column.in_bins(number) for number in (20, 150, 1200)]
+        questions = [
+            Question(data, mechanism, guarantee, truth=truth, method="exact", details=False)
+            for data in (column, *in_bins)
+        ]
+        try:
+            exact, *enclosures = (question.error(omission) for question in questions)
+        except InvalidInput:
+            continue  # no engine, or bounds too far from 0
+        checked_columns += 1
+        for error in enclosures:
+            # The exact error has a precision of its own.
+            assert error.low <= exact.high, (questions[0], omission, error, exact)
+            assert exact.low <= error.high, (questions[0], omission, error, exact)
+            widths.append((error.high - error.low) / exact.value)
+    # And not by being as wide as one likes.
+    assert np.median(widths[2::3]) < 1e-4
 
 
 def test_statistics_that_need_the_values_say_what_works() -> None:

@@ -38,7 +38,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ from omit.exact.characteristic import (
     terms_of_power_sums,
 )
 from omit.exact.data_frequencies import FAINT, DataFrequencies
-from omit.exact.mean_setting import MeanSetting, NoExactMean
+from omit.exact.mean_setting import MeanSetting, NoExactMean, least_of
 from omit.exact.quotient import Quotient
 from omit.laws.counts import bernstein_reach
 from omit.laws.distribution import lattice_step
@@ -451,11 +451,16 @@ class _Inversion:
         tilts = np.geomspace(1e-4, largest, 120) / widest
         missed = 0.0
         for x in self.near:
-            noise = self.quotient.log_moment(tilts, x)
             for side in (1.0, -1.0):
-                logs = noise + setting.log_moment(side * tilts, x) - tilts * reach
-                missed += math.exp(min(float(logs.min()), 0.0))
+                missed += math.exp(
+                    min(least_of(partial(self._log_reach, x, side, reach), tilts)[0], 0.0)
+                )
         return 2 * math.pi / reach, missed
+
+    def _log_reach(self, x: float, side: float, reach: float, tilts: FloatArray) -> FloatArray:
+        """Return `ln E exp(tilt (W_x - reach))` for each tilt, or with `-W_x` on the other side."""
+        data = self.setting.log_moment(side * tilts, x)
+        return as_array(self.quotient.log_moment(tilts, x) + data - tilts * reach)
 
     def _end(self, spacing: float, allowed: float, period: float | None) -> tuple[float, float]:
         """Return a frequency beyond which noise and data leave little, and how much.
