@@ -87,6 +87,29 @@ def test_the_implied_delta_is_that_of_randomised_response(
     assert guarantee.delta_at(at) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@given(st.floats(0, 20), st.floats(0, 0.5), st.floats(0, 1))
+def test_hits_are_those_of_the_best_test_of_randomised_response(
+    epsilon: float, delta: float, alarms: float
+) -> None:
+    """By Neyman and Pearson: answers in the order of their likelihood ratios, up to the alarms."""
+    grown, rest = math.exp(epsilon), 1 - delta
+    hits, left = delta, alarms  # what only the record can cause raises no false alarm
+    for ratio, share in ((grown, rest / (1 + grown)), (1 / grown, rest * grown / (1 + grown))):
+        used = min(left, share)
+        hits, left = hits + ratio * used, left - used
+    guarantee = Guarantee(epsilon, delta)
+    assert guarantee.hits(alarms) == pytest.approx(min(hits, 1.0), abs=1e-12)
+    assert guarantee.hits(alarms) - alarms <= guarantee.advantage + 1e-12
+
+
+def test_what_an_attacker_gains_has_the_tabulated_values() -> None:
+    epsilons = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0)
+    advantages = [f"{Guarantee(epsilon).advantage:.5f}" for epsilon in epsilons]
+    assert advantages == ["0.04996", "0.12435", "0.24492", "0.46212", "0.76159", "0.90515"]
+    hits = [f"{100 * Guarantee(epsilon).hits(0.01):.3f}" for epsilon in epsilons]
+    assert hits == ["1.105", "1.284", "1.649", "2.718", "7.389", "20.086"]
+
+
 def test_a_smaller_epsilon_is_implied_at_the_cost_of_delta() -> None:
     assert Guarantee(1.0).implies(Guarantee(0.5, 0.2877))
     assert not Guarantee(1.0).implies(Guarantee(0.5, 0.2876))

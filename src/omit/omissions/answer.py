@@ -163,7 +163,7 @@ class BoundAnswer(PrivacyAnswer):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the omission narrows the bounds of the values, and the loss below all bounds."""
+        """How bounds of values are narrowed, the loss below all bounds, and what people risk."""
         notes = []
         if self.declared is not None and isinstance(self.released, Statement):
             notes.append(_narrowing(self.declared, self.omission.restrict(self.declared)))
@@ -172,6 +172,8 @@ class BoundAnswer(PrivacyAnswer):
                 f"No bound can go below epsilon = {usable(self.lower_bound)}: some mechanism "
                 "really loses this much."
             )
+        if isinstance(self.released, Statement):
+            notes.append(self.released.risk())
         return tuple(notes)
 
     @property
@@ -273,10 +275,9 @@ class CalibrationAnswer(PrivacyAnswer):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That candidates are pairs, where there are several."""
-        if len(self.candidates) == 1:
-            return ()
-        return ("Every row is enough; an epsilon and a delta of two rows must not be combined.",)
+        """That candidates are pairs, and what people risk at the target."""
+        pairs = "Every row is enough; an epsilon and a delta of two rows must not be combined."
+        return (self.target.risk(),) if len(self.candidates) == 1 else (pairs, self.target.risk())
 
     def tables(self) -> Sequence[Table]:
         """Return the target and every guarantee of a mechanism that reaches it."""
