@@ -11,14 +11,20 @@ from omit._text import promised, short_ratio
 from omit.accuracy.comparison import Comparison
 from omit.accuracy.grids import Curves, ErrorGrid
 from omit.omissions.outlier_score import mixture_epsilon
+from omit.report.figure import (
+    epsilon_label,
+    epsilon_style,
+    heat_map,
+    largest_logarithm,
+    panels,
+    ratio_colours,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-_STYLES = ("-", "--", "-.", (0, (1, 1)))
-_SHADES = ("0.0", "0.25", "0.4", "0.5")
 _MARKERS = {"exact": "o", "simulated": "D"}
 
 
@@ -67,20 +73,18 @@ def draw_comparison(axes: Axes, comparison: Comparison) -> None:
 
 def rate_figure(curves: Curves) -> Figure:
     """Return the expected error over the sampling rate, one line for each epsilon."""
-    from matplotlib.figure import Figure
-
     grid = curves.by_rate
-    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
-    axes = figure.subplots()
+    figure, all_axes = panels(7.6, 4.4)
+    axes = all_axes[0, 0]
     rates = 100 * np.append(curves.rates, 1.0)
     for i, epsilon in enumerate(grid.epsilons):
         errors = np.append(grid.errors[i], grid.baseline[i])
-        style: dict[str, Any] = {"color": _SHADES[i % 4], "linestyle": _STYLES[i % 4]}
-        axes.plot(rates, errors, linewidth=1.6, label=f"ε = {promised(epsilon)}", **style)
-        axes.plot(rates[-1:], errors[-1:], "o", color=_SHADES[i % 4], markersize=4, clip_on=False)
+        style = epsilon_style(epsilon)
+        axes.plot(rates, errors, linewidth=1.6, label=epsilon_label(epsilon), **style)
+        axes.plot(rates[-1:], errors[-1:], "o", color=style["color"], markersize=4, clip_on=False)
         margin = grid.high[i] - grid.errors[i]
         low, high = errors[:-1] - margin, errors[:-1] + margin
-        axes.fill_between(rates[:-1], low, high, color="0.5", alpha=0.2, linewidth=0)
+        axes.fill_between(rates[:-1], low, high, color=style["color"], alpha=0.2, linewidth=0)
     mechanism = grid.mechanism
     if mechanism.unit == "%":
         # Bounds that meet leave no error anywhere, and nothing that has a logarithm.
@@ -104,20 +108,18 @@ def rate_figure(curves: Curves) -> Figure:
 
 def score_figure(curves: Curves) -> Figure:
     """Return the error of outlier-score suppression against no omission, over (m, M)."""
-    from matplotlib.figure import Figure
-
     grid = curves.by_score
     assert grid is not None
     rows = -(-len(grid.epsilons) // 2)
-    figure = Figure(figsize=(9.4, 4.6 * rows + 0.4), layout="constrained")
-    all_axes = figure.subplots(rows, 2, squeeze=False)
+    figure, all_axes = panels(9.4, 4.6 * rows + 0.4, rows, 2)
     ratios = error_ratios(grid.errors, grid.baseline[:, None])
+    limit = largest_logarithm(ratios)
     for axes, epsilon, ratio in zip(all_axes.flat, grid.epsilons, ratios, strict=False):
-        _draw_scores(axes, curves.probabilities, epsilon, ratio)
+        _draw_scores(axes, curves.probabilities, epsilon, ratio, limit)
     for axes in all_axes.flat[len(grid.epsilons) :]:
         axes.set_visible(False)
     figure.suptitle(
-        f"{grid.mechanism} of {grid.data.name}: "
+        f"{grid.mechanism} of {grid.data.name}:\n"
         "error of outlier-score suppression ÷ error with all records",
         fontsize=11,
         parse_math=False,
@@ -130,27 +132,19 @@ def _draw_scores(
     probabilities: tuple[float, ...],
     epsilon: float,
     ratios: FloatArray,
+    limit: float,
 ) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
     points = np.array(probabilities)
     ratio = np.full((len(points), len(points)), np.nan)
     ratio[np.triu_indices(len(points))] = ratios
-    half = (points[1] - points[0]) / 2 if len(points) > 1 else 0.05
-    extent = (points[0] - half, points[-1] + half, points[0] - half, points[-1] + half)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logarithm = np.log10(ratio).T
-    # Light enough for black numbers; a tenfold error has the full colour.
-    colours = LinearSegmentedColormap.from_list("ratio", ["#4292c6", "#ffffff", "#fd8d3c"])
-    axes.imshow(
-        logarithm, origin="lower", extent=extent, cmap=colours, vmin=-1, vmax=1, aspect="equal"
-    )
-    for j, m in enumerate(points):
-        for k, M in enumerate(points):
-            if np.isfinite(ratio[j, k]):
-                text = short_ratio(float(ratio[j, k]))
-                axes.text(m, M, text, ha="center", va="center", fontsize=8)
-    fine = np.linspace(*extent[:2], 200)
+
+    def number(i: int, j: int) -> tuple[str, dict[str, Any]] | None:
+        known = np.isfinite(ratio[i, j])
+        return (short_ratio(float(ratio[i, j])), {"fontsize": 8}) if known else None
+
+    heat_map(axes, ratio_colours(ratio, limit), number, probabilities, probabilities)
+    ends = axes.get_xlim()
+    fine = np.linspace(*ends, 200)
     m, M = np.meshgrid(fine, fine)
     bound = mixture_epsilon(epsilon, np.minimum(m, M).clip(0, 1), np.maximum(m, M).clip(0, 1))
     above = np.ma.masked_where(m > M, bound)
@@ -159,54 +153,38 @@ def _draw_scores(
     axes.set_title(f"ε = {promised(epsilon)}", fontsize=10)
     axes.set_xlabel("m, smallest probability of deletion")
     axes.set_ylabel("M, largest probability of deletion")
-    axes.set(xlim=extent[:2], ylim=extent[2:])
 
 
 def gain_figure(grid: ErrorGrid) -> Figure:
     """Return the map of gain and loss over epsilon and the sampling rate."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(
-        figsize=(1.8 + 0.72 * len(grid.sizes), 1.7 + 0.48 * len(grid.epsilons)),
-        layout="constrained",
-    )
-    axes = figure.subplots()
-    draw_gains(axes, grid)
+    width = max(1.8 + 0.72 * len(grid.sizes), 6.4)  # what the titles need
+    figure, axes = panels(width, 2.0 + 0.48 * len(grid.epsilons))
+    draw_gains(axes[0, 0], grid)
     figure.suptitle(f"{grid.mechanism} of {grid.data.name}", fontsize=11, parse_math=False)
     return figure
 
 
 def draw_gains(axes: Axes, grid: ErrorGrid) -> None:
-    """Draw the ratios of errors as shades with their numbers; hatched cells are not sure."""
-    from matplotlib.colors import LinearSegmentedColormap
+    """Draw the ratios of errors as shades with their numbers; framed cells are not sure."""
     from matplotlib.patches import Rectangle
 
-    colours = LinearSegmentedColormap.from_list("gain", ["#4292c6", "#ffffff", "#fd8d3c"])
-    with np.errstate(divide="ignore"):
-        logarithm = np.log10(grid.ratios)
-    axes.imshow(logarithm, origin="lower", cmap=colours, vmin=-1.5, vmax=1.5, aspect="auto")
-    for i in range(len(grid.epsilons)):
-        for j in range(len(grid.sizes)):
-            gain = grid.gains[i, j] > 0
-            axes.text(
-                j,
-                i,
-                short_ratio(float(grid.ratios[i, j])),
-                ha="center",
-                va="center",
-                fontsize=8,
-                fontweight="bold" if gain else "normal",
-            )
-            if grid.gains[i, j] == 0:
-                axes.add_patch(
-                    Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch="///", edgecolor="0.6")
-                )
-    axes.set_xticks(range(len(grid.sizes)), [_rate(grid, size) for size in grid.sizes])
-    axes.set_yticks(range(len(grid.epsilons)), [promised(epsilon) for epsilon in grid.epsilons])
+    def number(i: int, j: int) -> tuple[str, dict[str, Any]]:
+        weight = "bold" if grid.gains[j, i] > 0 else "normal"
+        return short_ratio(float(grid.ratios[j, i])), {"fontsize": 8, "fontweight": weight}
+
+    places = range(len(grid.sizes)), range(len(grid.epsilons))
+    colours = ratio_colours(grid.ratios.T, largest_logarithm(grid.ratios))
+    heat_map(axes, colours, number, *places, aspect="auto")
+    for i, j in zip(*np.nonzero(grid.gains == 0), strict=True):
+        box = Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch="///", edgecolor="0.6")
+        axes.add_patch(box)
+    axes.set_xticks(places[0], [_rate(grid, size) for size in grid.sizes])
+    axes.set_yticks(places[1], [promised(epsilon) for epsilon in grid.epsilons])
     axes.set_xlabel("sampling rate, % of records (odd sizes)")
     axes.set_ylabel("ε of the release")
     axes.set_title(
-        f"{grid.mechanism.metric_name} of the sample ÷ that of all records; bold: sampling pays",
+        f"{grid.mechanism.metric_name} of the sample ÷ that of all records;\n"
+        "bold: sampling pays, hatched: not sure",
         fontsize=9,
     )
 

@@ -44,6 +44,7 @@ _PRESENTATION = frozenset(
         "report",
         "store",
         "verbose",
+        "width",
         "where",
     }
 )

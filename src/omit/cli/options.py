@@ -294,6 +294,12 @@ NoDate = Annotated[
 ]
 NoReport = Annotated[bool, _option("Write no report.", "--no-report")]
 FigureFile = Annotated[Path, _option("Path of the figure; the ending decides: .svg, .png or .pdf.")]
+FigureWidth = Annotated[
+    float | None,
+    _option(
+        "Width of the figure in inches, such as 3.3 for a column of a journal.", default="as needed"
+    ),
+]
 NoFigure = Annotated[bool, _option("Draw nothing.", "--no-figure")]
 
 # Privacy.

@@ -297,6 +297,7 @@ def _run_checks(
 def privacy(
     output: options.FigureFile = Path("privacy.svg"),
     epsilon: options.ColumnEpsilons = None,
+    width: options.FigureWidth = None,
 ) -> None:
     """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
     from omit import _validate
@@ -304,7 +305,7 @@ def privacy(
 
     require_figure(output)
     columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)
-    write_figure(output, privacy_figure(columns))
+    write_figure(output, privacy_figure(columns), width=width)
 
 
 def gains(
@@ -320,6 +321,7 @@ def gains(
     runs: options.GainRuns = 300,
     public: options.Public = False,
     output: options.FigureFile = Path("gains.svg"),
+    width: options.FigureWidth = None,
 ) -> None:
     """Where sampling pays: mean squared error of samples against all records, over both axes."""
     from omit import _validate
@@ -343,7 +345,7 @@ def gains(
     with progress_bar(str(chosen), cells) as advance:
         question = Question(data, chosen, Guarantee(rows[0], delta, "replace"), runs=runs)
         grid = grids.error_grid(question, grids.sampled_at(data, columns), rows, advance)
-    write_figure(output, figures.gain_figure(grid), private=not public)
+    write_figure(output, figures.gain_figure(grid), private=not public, width=width)
     for note in (*private_notes(chosen), *data.notes, PUBLIC if public else CURATOR):
         typer.echo(note)
 

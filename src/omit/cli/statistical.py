@@ -117,6 +117,7 @@ def show_curve(
     ctx: typer.Context,
     epsilon: options.CurveEpsilons = None,
     output: options.FigureFile = Path("curve.svg"),
+    width: options.FigureWidth = None,
     no_figure: options.NoFigure = False,
     json: options.Json = False,
 ) -> None:
@@ -135,7 +136,8 @@ def show_curve(
         with progress_bar("drawing", None):
             evaluated = {**asked.compared, asked.label: asked.evaluate}
             curves = {name: evaluate(drawn) for name, evaluate in evaluated.items()}
-        write_figure(output, curve_figure(f"Statistical privacy: {asked.subject}", curves))
+        figure = curve_figure(f"Statistical privacy: {asked.subject}", curves)
+        write_figure(output, figure, width=width)
 
 
 def _epsilons(given: tuple[float, ...], asked: CurveAsked) -> tuple[Any, Any]:

@@ -103,6 +103,35 @@ def violins(
     axes.grid(axis="y", alpha=0.25)
 
 
+def largest_logarithm(ratios: FloatArray) -> float:
+    """Return the limit of a scale on which no ratio is beyond the ends: log10 of the farthest.
+
+    Examples
+    --------
+    >>> largest_logarithm(np.array([0.001, 1.0, 100.0])), largest_logarithm(np.array([1.1]))
+    (3.0, 1.0)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithms = np.abs(np.log10(ratios))
+    return float(logarithms[np.isfinite(logarithms)].max(initial=1.0))
+
+
+def ratio_colours(ratios: FloatArray, limit: float) -> FloatArray:
+    """Return where ratios are between loss (-1) and gain (1), by their logarithms.
+
+    The root lets ratios near one be seen next to those that are far from it.
+
+    Examples
+    --------
+    >>> ratio_colours(np.array([0.001, 1.0, 100.0]), 3.0).round(2)
+    array([ 1.  ,  0.  , -0.82])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithms = np.clip(np.log10(ratios) / limit, -1, 1)
+    colours: FloatArray = 0.0 - np.sign(logarithms) * np.sqrt(np.abs(logarithms))
+    return colours
+
+
 def heat_map(
     axes: Axes,
     colours: FloatArray,
@@ -151,8 +180,11 @@ def heat_map(
             shown = texts(i, j)
             if shown is not None:
                 text, style = shown
+                # Lines and hatches end before the number, which stays readable.
+                cell = palette((float(colours[i, j]) / limit + 1) / 2)
+                box = {"facecolor": cell, "linewidth": 0, "pad": 0.7}
                 given = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4, **style}
-                axes.text(across, up, text, **given)
+                axes.text(across, up, text, bbox=box, **given)
     axes.set(xlim=extent[:2], ylim=extent[2:])
 
 

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from omit import _validate
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -244,7 +245,43 @@ def require_figure(output: Path) -> None:
     require_writable(output)
 
 
-def write_figure(output: Path, figure: Figure, private: bool = False) -> None:
-    """Write a figure in the format that the ending names, and say so."""
-    write_whole(output, lambda file: save_figure(figure, file, dpi=160), private)
+def write_figure(
+    output: Path, figure: Figure, private: bool = False, width: float | None = None
+) -> None:
+    """Write a figure in the format that the ending names, and say so.
+
+    `width` is in inches; what is written in the figure shrinks with it, but stays readable.
+    """
+    if width is not None:
+        resize(figure, _validate.finite("width", width))
+    write_whole(output, lambda file: save_figure(figure, file, dpi=300 if width else 160), private)
     typer.echo(f"Wrote {output}.")
+
+
+def resize(figure: Figure, width: float) -> None:
+    """Give a figure a width in inches, such as that of a journal's column.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure(figsize=(6.6, 4.4))
+    >>> resize(figure, 3.3)
+    >>> figure.get_size_inches()
+    array([3.3, 2.2])
+    """
+    from matplotlib.text import Text
+
+    if not _NARROWEST <= width <= _WIDEST:
+        raise InvalidInput(
+            f"Expected width={width:g} of {_NARROWEST:g} to {_WIDEST:g} inches, such as 3.3 for a "
+            "column or 6.9 for a page."
+        )
+    now, height = figure.get_size_inches()
+    factor = float(width / now)
+    figure.set_size_inches(width, float(height) * factor)
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_fontsize(max(float(text.get_fontsize()) * min(factor, 1.0), _SMALLEST_TEXT))
+
+
+_NARROWEST, _WIDEST, _SMALLEST_TEXT = 2.0, 20.0, 5.0

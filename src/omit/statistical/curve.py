@@ -243,7 +243,7 @@ class PrivacyCurve(Result):
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return delta over epsilon."""
-        return {"δ over ε": lambda axes: draw_curves(axes, {"δ(ε)": self})}
+        return {"δ over ε": lambda axes: draw_curves(axes, {"δ(ε)": self}, logarithmic=True)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the curve with both bounds on delta, and the worst pair as two columns."""
@@ -328,7 +328,7 @@ class SampleCurves(Result):
 
     def figures(self) -> Mapping[str, Drawing]:
         """Return both curves."""
-        return {"δ over ε": lambda axes: draw_curves(axes, self.curves)}
+        return {"δ over ε": lambda axes: draw_curves(axes, self.curves, logarithmic=True)}
 
     def to_json(self) -> dict[str, Any]:
         """Return both curves as arrays."""

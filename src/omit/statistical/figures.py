@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omit._numeric import FloatArray
+from omit.report.figure import panels, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from omit.statistical.curve import PrivacyCurve
-
-# Told apart in grey by their dashes.
-STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-COLOURS = ("#08306b", "#b30000", "#238b45", "#6a51a3", "#525252", "#d94801")
 
 
 def shown_epsilons(drawn: FloatArray) -> list[float]:
@@ -49,13 +46,16 @@ def draw_curves(
     """Draw curves with a legend; the interval of a simulated one is shaded."""
     for index, (name, curve) in enumerate(curves.items()):
         shown = np.where(curve.delta > 0, curve.delta, np.nan)
-        colour = COLOURS[index % len(COLOURS)]
-        style = STYLES[index % len(STYLES)]
-        axes.plot(curve.epsilon, shown, color=colour, linestyle=style, linewidth=1.8, label=name)
+        style = series_style(index)
+        axes.plot(curve.epsilon, shown, linewidth=1.8, label=name, **style)
         if curve.method == "simulated":
-            axes.fill_between(curve.epsilon, curve.lower, shown, color=colour, alpha=0.2)
-    if logarithmic:
+            axes.fill_between(curve.epsilon, curve.lower, shown, color=style["color"], alpha=0.2)
+    positive = [float(delta) for curve in curves.values() for delta in curve.delta if delta > 0]
+    if not positive:
+        axes.text(0.5, 0.5, "δ = 0 everywhere", transform=axes.transAxes, ha="center")
+    elif logarithmic:
         axes.set_yscale("log")
+        axes.set_ylim(max(min(positive) / 2, 1e-300), 1.5)
     axes.set_xlabel("ε")
     axes.set_ylabel("δ")
     axes.grid(color="0.9")
@@ -63,18 +63,8 @@ def draw_curves(
 
 
 def curve_figure(title: str, curves: Mapping[str, PrivacyCurve]) -> Figure:
-    """Return a figure with the curves, delta plain on the left and logarithmic on the right."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    draw_curves(left, curves)
-    left.set_ylim(bottom=0)
-    draw_curves(right, curves, logarithmic=True)
-    smallest = min(
-        (float(c.delta[c.delta > 0].min()) for c in curves.values() if (c.delta > 0).any()),
-        default=1e-3,
-    )
-    right.set_ylim(bottom=max(smallest * 0.5, 1e-300), top=1.5)
+    """Return a figure with the curves, delta logarithmic; the reader sees where it is small."""
+    figure, axes = panels(7.2, 4.4)
+    draw_curves(axes[0, 0], curves, logarithmic=True)
     figure.suptitle(title, fontsize=12)
     return figure

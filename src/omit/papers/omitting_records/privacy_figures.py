@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,14 @@ from omit.report.figure import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
 PRIVACY_EPSILONS = (0.0, 0.5, 1.0, 2.0)
 _MOST_COLUMNS = 20
 _LARGEST_EPSILON = 100.0
+# Between a label and an edge, or half of it between two labels, as part of a panel.
+_ROOM = 0.055
 
 # Steps of about 1.5 to 2, so that lines neither crowd near the corner nor leave the middle empty.
 _LEVELS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 15, 30, 60)
@@ -68,11 +72,17 @@ def privacy_figure(epsilons: Sequence[float] = PRIVACY_EPSILONS, resolution: int
     figure, axes, m, M = _grid_of_panels(epsilons, 3, resolution)
     _draw_bounds(axes[:2], epsilons, m, M)
     _draw_region_row(axes[2], epsilons, m, M)
-    figure.suptitle("What outlier-score suppression leaves of ε", fontsize=13)
+    narrow = len(epsilons) == 1
+    figure.suptitle(
+        "What outlier-score suppression" + ("\n" if narrow else " ") + "leaves of ε", fontsize=13
+    )
     _draw_legend(
         figure,
         [*_bound_handles(), *_region_handles([name for name, _, _ in REGIONS])],
-        "Rows 1 and 2 (left), row 3: which databases lose most by Theorem 5.4 (right)",
+        "Rows 1 and 2 (first four), row 3:\nwhich databases lose most by Theorem 5.4"
+        if narrow
+        else "Rows 1 and 2 (left), row 3: which databases lose most by Theorem 5.4 (right)",
+        1 if narrow else 2,
     )
     return figure
 
@@ -83,7 +93,7 @@ def bounds_figure(epsilons: Sequence[float] = PRIVACY_EPSILONS, resolution: int 
     _draw_bounds(axes, epsilons, m, M)
     for panel in axes[-1]:
         panel.set_xlabel("m, smallest probability of deletion", fontsize=9)
-    _draw_legend(figure, _bound_handles(), "")
+    _draw_legend(figure, _bound_handles(), "", 1 if len(epsilons) == 1 else 2)
     return figure
 
 
@@ -160,8 +170,8 @@ def _grid_of_panels(
             f"{_LARGEST_EPSILON:g}."
         )
     columns = len(epsilons)
-    height = 2.65 * rows + (2.2 if rows == 1 else 1.45)
-    width = max(2.75 * columns + 0.9, 6.4 if rows == 1 else 0.0)
+    height = 2.65 * rows + (2.2 if rows == 1 else 1.45 if columns > 1 else 2.4)
+    width = max(2.75 * columns + 0.9, 6.4 if rows == 1 or columns == 2 else 0.0)
     figure, axes = panels(width, height, rows, columns, sharex=True, sharey=True)
     axis = (np.arange(resolution) + 0.5) / resolution
     m, M = np.meshgrid(axis, axis)
@@ -223,12 +233,34 @@ def _draw_contours(
     _cover_below_diagonal(axes)
     above = np.ma.masked_where(np.triu(np.ones_like(values), k=1) > 0, values)
     lines = axes.contour(*extent, above, levels=levels, colors="0.25", linewidths=0.7)
-    axes.clabel(lines, fmt=lambda value: f"{value:g}", fontsize=7)
+    labelled = _apart(lines)
+    if labelled:
+        axes.clabel(lines, fmt=lambda value: f"{value:g}", fontsize=7, manual=labelled)
     if epsilon > 0:
         axes.contour(*extent, above, levels=[epsilon], colors="#08306b", linewidths=2.2)
     elif float(values.max()) == 0:
         axes.text(0.3, 0.75, "ε = 0\neverywhere", ha="center", fontsize=9)
     _frame(axes)
+
+
+def _apart(lines: ContourSet) -> list[tuple[float, float]]:
+    """Return on every line the point farthest from edges and other labels, if that is far enough.
+
+    The lines run together in the corners, where their labels would strike each other.
+    """
+    places: list[tuple[float, float]] = []
+    for parts in lines.allsegs:
+        points = np.concatenate([np.asarray(part) for part in parts] or [np.empty((0, 2))])
+        if not len(points):
+            continue
+        m, M = points.T
+        room = np.min([m, 1 - M, (M - m) / math.sqrt(2)], axis=0)
+        for place in places:
+            room = np.minimum(room, np.hypot(m - place[0], M - place[1]) / 2)
+        if room.max() > _ROOM:
+            m_best, M_best = points[np.argmax(room)]
+            places.append((float(m_best), float(M_best)))
+    return places
 
 
 def _draw_regions(axes: Axes, epsilon: float, m: FloatArray, M: FloatArray) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ from omit.laws.counts import hypergeometric_window
 from omit.papers.base import Computed, Exhibit, Settings
 from omit.papers.statistical_privacy import cells
 from omit.papers.statistical_privacy.theorems import THEOREMS
-from omit.report.figure import epsilon_label, panels
+from omit.report.figure import epsilon_label, epsilon_style, panels, series_style
 from omit.statistical.curve import PrivacyCurve
-from omit.statistical.figures import COLOURS, STYLES, draw_curves
+from omit.statistical.figures import draw_curves
 from omit.statistical.partition import Partition
 from omit.statistical.properties import property_curve
 
@@ -156,14 +156,14 @@ def _threshold_figure(computed: Computed) -> Figure:
     figure, ((left, right),) = panels(10.5, 4.4, columns=2)
     bounds = computed.once(_threshold_bounds)
     curves = computed.once(cells.deltas_by_size)
-    for (epsilon, deltas), colour, style in zip(curves.items(), COLOURS, STYLES, strict=False):
-        line: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": 1.8}
+    for epsilon, deltas in curves.items():
+        line = {**epsilon_style(epsilon), "linewidth": 1.8}
         left.plot(np.arange(1, len(deltas) + 1), deltas, label=epsilon_label(epsilon), **line)
         bound, average = bounds[epsilon]
         best = int(np.argmin(bound))
         right.plot(np.arange(len(bound)), bound, label=epsilon_label(epsilon), **line)
-        right.plot([best], [bound[best]], "o", color=colour, markersize=6)
-        right.axhline(average, color=colour, linewidth=0.8, linestyle=style)
+        right.plot([best], [bound[best]], "o", color=line["color"], markersize=6)
+        right.axhline(average, **{**line, "linewidth": 0.8})
     left.set(xlabel="unknown entries", ylabel="δ", ylim=(0, 1), xlim=(0, cells.SAMPLE))
     right.set(xlabel="threshold: known entries in the sample", ylabel="bound on δ", yscale="log")
     right.set_xlim(cells.SAMPLE * 0.4, cells.SAMPLE * 0.7)
@@ -206,7 +206,8 @@ def _counts_caption(computed: Computed) -> str:
 def _counts_figure(computed: Computed) -> Figure:
     frame = _counts(computed)
     figure, ((axes,),) = panels(7.5, 4.6)
-    for (name, _), marker, colour in zip(_DP, ("v", "^", "o"), COLOURS, strict=False):
+    for index, ((name, _), marker) in enumerate(zip(_DP, ("v", "^", "o"), strict=True)):
+        colour = series_style(index + 1)["color"]
         axes.scatter(
             frame["partition"],
             np.maximum(frame[name], 0.5),
@@ -217,7 +218,7 @@ def _counts_figure(computed: Computed) -> Figure:
             label=name,
         )
     line = np.array([32, 512])
-    axes.plot(line, line, color="0.4", linestyle=STYLES[1], linewidth=1, label="as many")
+    axes.plot(line, line, color="0.4", linestyle="--", linewidth=1, label="as many")
     axes.set(xscale="log", yscale="log", ylabel="queries that DP allows")
     axes.set_xlabel("queries answered by the partition (#SP)")
     axes.set_xticks([32, 64, 128, 256, 512], ["32", "64", "128", "256", "512"])
