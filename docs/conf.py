@@ -77,8 +77,10 @@ def _draw_figures(app):
     median = error_grid(question, sampled_at(question.data, GAIN_RATES), GAIN_EPSILONS)
     gain_figure(median).savefig(folder / "gains-lognormal.svg")
     ages, target = omit.read("adult", "age"), omit.Guarantee(1.0)
+    rates = (0.01, 0.02, 0.05, *(step / 20 for step in range(2, 20)))
     for mechanism in (omit.NoisyMean(), omit.NoisyMode()):
-        curves = CurvesQuestion(Question(ages, mechanism, target), probabilities=()).answer()
+        question = Question(ages, mechanism, target)
+        curves = CurvesQuestion(question, rates=rates, probabilities=()).answer()
         rate_figure(curves).savefig(folder / f"rates-{mechanism.statistic}.svg")
 
 
