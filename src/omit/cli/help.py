@@ -100,8 +100,8 @@ def epilog(command: str) -> str | None:
 
 def reference(group: Any, words: str = "omit") -> Iterator[str]:
     """Yield a section in Markdown for every command of a group, with its options."""
-    for name, command in group.commands.items():
-        full = f"{words} {name}"
+    for name in group.list_commands(None):
+        command, full = group.commands[name], f"{words} {name}"
         if hasattr(command, "commands"):
             yield from reference(command, full)
             continue

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from omit import __version__
 from omit.cli import accuracy, disclosure, doctor, options, papers, privacy, statistical
@@ -62,6 +62,14 @@ class Command(TyperCommand):
             }
             error.args = (in_terms_of_options(str(error), options),)
             raise
+
+
+class Questions(TyperGroup):
+    """All commands, listed in the order of the questions that they answer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return list(help_texts.PANELS)
 
 
 def in_terms_of_options(sentence: str, options: Mapping[str, str]) -> str:
@@ -162,6 +170,7 @@ _RESULTS: Mapping[str, str] = {
 
 app = typer.Typer(
     name="omit",
+    cls=Questions,
     help="If records are omitted before a release, what privacy remains, and what does it cost in "
     "accuracy at the same privacy?",
     invoke_without_command=True,
@@ -188,7 +197,7 @@ def _add_group(name: str, text: str, commands: Commands) -> typer.Typer:
 
 
 def _add_commands() -> None:
-    """Add all commands to the app, in the order of its help."""
+    """Add all commands to the app."""
     for run, defaults in (
         (accuracy.compare, {"statistic": "all"}),
         (accuracy.best, {}),
@@ -319,7 +328,8 @@ def _report_failure(error: BaseException, interrupted: bool) -> int:
         if type(error).__name__ != "NoArgsIsHelpError":  # has shown the help
             command = "omit" if context is None else context.command_path
             message = error.format_message().replace("Value error, ", "").rstrip(".")
-            complain(f"Error: {message}; {command} --help shows what there is.")
+            message += "" if message.endswith("?") else ";"
+            complain(f"Error: {message} {command} --help shows what there is.")
         return 2
     if isinstance(error, BrokenPipeError):
         give_up_output()  # whoever was reading has seen enough
