@@ -1,7 +1,11 @@
+import re
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import typer
 from docutils.nodes import Text, literal_block
+from sphinx.util import logging
 
 import omit
 from omit.accuracy.expected import Question
@@ -10,6 +14,8 @@ from omit.accuracy.grids import GAIN_EPSILONS, GAIN_RATES, CurvesQuestion, error
 from omit.cli.help import reference
 from omit.cli.main import app as cli
 from omit.papers.omitting_records.privacy_figures import privacy_figure
+
+logger = logging.getLogger(__name__)
 
 project = "omit"
 author = "The omit developers"
@@ -84,8 +90,29 @@ def _draw_figures(app):
         rate_figure(curves).savefig(folder / f"rates-{mechanism.statistic}.svg")
 
 
+def _follow_links(app, exception):
+    """Warn of every link in the site that leads nowhere: to no file, or to no place in it."""
+    if exception or app.builder.name != "html":
+        return
+    folder = Path(app.outdir).resolve()
+    pages = {page: page.read_text(encoding="utf-8") for page in folder.rglob("*.html")}
+    places = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in pages.items()}
+    for page, text in pages.items():
+        for link in sorted(set(re.findall(r'\b(?:href|src)="([^"]+)"', text))):
+            address = urlsplit(unescape(link))
+            if address.scheme or address.netloc:
+                continue
+            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            known = places.get(target, {address.fragment})
+            if not target.is_file() or (
+                address.fragment and unquote(address.fragment) not in known
+            ):
+                logger.warning("%s: broken link %s", page.name, link)
+
+
 def setup(app):
     """Connect the functions above."""
     app.connect("builder-inited", _list_commands)
     app.connect("builder-inited", _draw_figures)
     app.connect("doctree-read", _strip_code_blocks)
+    app.connect("build-finished", _follow_links)

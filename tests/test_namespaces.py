@@ -12,7 +12,7 @@ import pytest
 
 import omit
 
-ROOMS = ("disclosure", "laws", "mechanisms", "omissions", "statistical", "study")
+ROOMS = ("disclosure", "laws", "mechanisms", "omissions", "papers", "statistical", "study")
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -2,6 +2,7 @@ from . import disclosure as disclosure
 from . import laws as laws
 from . import mechanisms as mechanisms
 from . import omissions as omissions
+from . import papers as papers
 from . import statistical as statistical
 from . import study as study
 from .accuracy.compare import compare as compare
