@@ -103,10 +103,8 @@ def _follow_links(app, exception):
             if address.scheme or address.netloc:
                 continue
             target = (page.parent / unquote(address.path)).resolve() if address.path else page
-            known = places.get(target, {address.fragment})
-            if not target.is_file() or (
-                address.fragment and unquote(address.fragment) not in known
-            ):
+            place = unquote(address.fragment)
+            if not target.is_file() or (place and place not in places.get(target, {place})):
                 logger.warning("%s: broken link %s", page.name, link)
 
 

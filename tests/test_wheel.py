@@ -20,8 +20,8 @@ pytestmark = pytest.mark.campaign
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
-def run(*words: str | Path, **settings: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, **settings)
+def run(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
