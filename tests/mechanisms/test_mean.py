@@ -190,6 +190,32 @@ def test_the_loss_of_two_sums_and_of_sum_and_count_is_epsilon_and_never_more(
     assert min(by_count) < 0.99 * epsilon
 
 
+# THEORY, Section 8.1: deviation of the answer times n epsilon/(U - L), of 0/1 records by share.
+@pytest.mark.parametrize(
+    ("share", "two_sums", "halves"), [(0.1, 1.28, 2.84), (0.3, 1.08, 2.95), (0.5, 1.0, 3.16)]
+)
+def test_deviations_of_means_are_the_tabulated_ones(
+    share: float, two_sums: float, halves: float
+) -> None:
+    number, epsilon = 10**6, 0.5
+    column = Column.from_counts(
+        [3, 7], [round(number * (1 - share)), round(number * share)], bounds=(3, 7)
+    )
+    for variant, printed in (("two-sums", two_sums), ("sum-and-count", halves)):
+        if variant == "sum-and-count":  # of what values exceed the lower bound by
+            column = Column.from_counts([0, 4], column.counts, bounds=(0, 4))
+        mechanism = NoisyMean("laplace", variant)  # type: ignore[arg-type]
+        rng, rows = np.random.default_rng(8), np.repeat(column.counts[None, :], 40_000, axis=0)
+        answers = drawn_answers(mechanism, column, rows, column.bounds, Guarantee(epsilon), rng)
+        deviation = float(answers.std()) * number * epsilon / 4
+        by_theory = math.sqrt(2 * (share**2 + (1 - share) ** 2))
+        if variant == "sum-and-count":
+            by_theory = 2 * math.sqrt(2 * (1 + share**2))
+        assert round(by_theory, 2) == printed
+        # The kurtosis of Laplace noise is 6: four standard errors.
+        assert deviation == pytest.approx(by_theory, rel=4 * math.sqrt(5 / 4 / 40_000))
+
+
 def test_the_delta_of_gaussian_sums_is_that_of_the_promise_and_never_more() -> None:
     values, guarantee = np.linspace(-3.0, 1.0, 9).tolist(), Guarantee(0.7, 1e-5)
     two = NoisyMean("gaussian", "two-sums").quotient(guarantee, (-3.0, 1.0)).total

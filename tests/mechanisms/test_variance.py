@@ -94,6 +94,20 @@ def test_three_sums_err_as_the_first_order_of_their_noise() -> None:
     assert abs(error.value - first_order) <= 1.5 * (error.high - error.low)
 
 
+# THEORY, Section 8.1: deviation times n epsilon/(U - L)², at a mean and a variance.
+@pytest.mark.parametrize(
+    ("mean", "variance", "printed"), [(0.5, 0.05, "0.58"), (0.1, 0.01, "1.14")]
+)
+def test_deviations_of_variances_are_the_tabulated_ones(
+    mean: float, variance: float, printed: str
+) -> None:
+    ends = mean - variance**0.5, mean + variance**0.5
+    column = Column.from_counts(ends, [10**6, 10**6], bounds=(-1e-12, 1))
+    error = expected_error(column, NoisyVariance(metric="squared"), Guarantee(0.5))
+    assert error.method == "exact"
+    assert f"{error.value**0.5 * column.size * 0.5:.2f}" == printed
+
+
 def test_answers_are_within_what_a_variance_can_be_and_sampling_costs() -> None:
     column = Column.from_values(np.tile([10.0, 14.0, 20.0, 30.0], 500), bounds=BOUNDS)
     prepared = NoisyVariance().prepare(column, Guarantee(0.001))

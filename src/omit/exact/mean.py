@@ -31,7 +31,7 @@ _COARSEST = 1e-6
 # How many outcomes are listed at once, and at most: by formulas, by rules, which take longer, or
 # mostly by a short series.
 _FEW = 3_000
-_MOST = {"formulas": 1_000_000, "rules": 150_000, "series": 4_000_000}
+_MOST = {"formulas": 1_000_000, "rules": 400_000, "series": 4_000_000}
 _MOST_QUICKLY = {"formulas": 20_000, "rules": 3_000, "series": 20_000}
 # How many values with weights an inversion is quick for.
 _MOST_WEIGHTED_QUICKLY = 300

@@ -291,7 +291,8 @@ def _curvature_beyond(
     shares = sums / sums.sum()
     slope = np.minimum(steepest, _slope(shares) + 2 * part / room + 2 * part * steepest / room)
     variance = min(max(_variance(shares), 0.0), LARGEST_VARIANCE)
-    distance = np.minimum(abs(variance - truth) + part / room * slope, LARGEST_VARIANCE)
+    farthest = max(truth, LARGEST_VARIANCE, LARGEST_VARIANCE - truth)
+    distance = np.minimum(abs(variance - truth) + part / room * slope, farthest)
     if squared:
         distance = distance**2
     ratio = scale / sums.sum()
