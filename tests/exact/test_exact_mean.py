@@ -401,7 +401,7 @@ def distance_by_definition(
         found = beyond(column.mean, 1, y) + beyond(column.mean, -1, y)
         if clipped:
             found -= beyond(125.0, 1, y) + beyond(0.0, -1, y)
-        return found / y
+        return np.asarray(found / y)
 
     ends = [total / 125, number, number + 60 * count_scale]
     around = number + count_scale * np.arange(-60, 60)

@@ -163,3 +163,9 @@ def test_a_value_beside_two_rare_ones_has_as_many_outcomes_as_sizes() -> None:
     law = kept_law(values, counts, np.full(3, 0.02), Laplace(0.2), 300_000)
     assert float(law.probabilities.sum()) == pytest.approx(1.0, abs=1e-12)
     assert float(law.probabilities @ law.sums) == pytest.approx(0.02 * 10_860, rel=1e-12)
+
+
+def test_what_is_certain_misses_nothing() -> None:
+    ones = np.ones(2)
+    law = kept_law(np.array([1.0, 2.0]), np.array([971, 26282]), ones, Laplace(1.0), 10)
+    assert (law.sums.tolist(), law.probabilities.tolist(), law.missed) == ([53535.0], [1.0], 0.0)

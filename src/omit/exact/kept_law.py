@@ -91,7 +91,7 @@ class KeptLaw:
             self.sums[kept],
             self.sizes[kept],
             self.probabilities[kept],
-            self.missed + _FAINT,
+            self.missed + float(self.probabilities[~kept].sum()),
             self.rough,
             self.rounding,
         )
