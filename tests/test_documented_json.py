@@ -48,6 +48,8 @@ COMMANDS = [
     ("The others", "curve sample --n 20 --p 0.4 --sample poisson:0.1"),
     ("The others", "partition plan --n 1000 --epsilon 0.1 --queries 2"),
     ("The others", "partition answer adult --column age --query mean --seed 1"),
+    ("The others", "data"),
+    ("The others", "data irish"),
     ("The others", "doctor"),
     ("The others", "verify mixture --cases 1"),
     ("The others", "verify suppression --cases 1"),

@@ -13,6 +13,7 @@ import typer
 from omit.cli.help import EXAMPLES, PANELS
 from omit.cli.main import app
 from omit.cli.privacy import REFUSED
+from omit.data.datasets import datasets
 from tests.conftest import Run
 
 GROUP: Any = typer.main.get_command(app)
@@ -87,6 +88,19 @@ def test_words_are_completed(
     for name, value in {"": "complete_bash", "COMP_WORDS": "omit cal", "COMP_CWORD": "1"}.items():
         monkeypatch.setenv(name or "_OMIT_COMPLETE", value)
     assert omit_command("").out.split() == ["calibrate"]
+
+
+def test_registered_data_sets_are_listed_with_what_is_declared(
+    omit_command: Callable[[str], Run],
+) -> None:
+    every, one = omit_command("data"), omit_command("data adult")
+    assert f"{len(datasets())} data sets are registered" in every.out
+    assert "kmedian-synthetic" in every.out
+    assert "hours-per-week" in one.out
+    assert "numbers in [0, 125], in steps of 1" in one.out
+    wrong = omit_command("data adlut")
+    assert wrong.code == 2
+    assert "adult" in wrong.err
 
 
 def test_doctor_finds_nothing_wrong(omit_command: Callable[[str], Run]) -> None:

@@ -110,7 +110,7 @@ def test_the_documentation_lists_the_quantities_of_every_command() -> None:
 def test_every_command_with_a_result_has_conditions() -> None:
     for words, command in commands().items():
         has = any("--fail-unless" in option.opts for option in command.params)
-        without = words[0] in ("verify", "figure", "doctor") or words[-1] in REFUSED
+        without = words[0] in ("verify", "figure", "data", "doctor") or words[-1] in REFUSED
         assert has != without, words
         speaks = any("--verbose" in option.opts for option in command.params)
         assert speaks != (words[-1] in REFUSED), words

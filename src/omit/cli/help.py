@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 PRIVACY, ACCURACY = "What privacy?", "What accuracy, at the same privacy?"
-TABLES, PAPERS, HERE = "Tables of counts", "Papers and proofs", "This installation"
+TABLES, PAPERS, HERE = "Tables of counts", "Papers and proofs", "What is here?"
 
 PANELS: Mapping[str, str] = MappingProxyType(
     {
@@ -22,6 +22,7 @@ PANELS: Mapping[str, str] = MappingProxyType(
         "reproduce": PAPERS,
         "verify": PAPERS,
         "figure": PAPERS,
+        "data": HERE,
         "doctor": HERE,
     }
 )
@@ -53,6 +54,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "solve": "adult --column age --statistic mean --error 0.1",
         "disclose": "adult --attributes race,sex,income --epsilon 1 --no-report",
         "reproduce": "statistical-privacy --table 2",
+        "data": "adult",
         "doctor": "",
         **{f"bound {name}": words for name, words in _AFTER.items()},
         **{f"calibrate {name}": words for name, words in _AFTER.items() if name not in _REFUSED},

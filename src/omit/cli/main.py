@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from omit import __version__
-from omit.cli import accuracy, disclosure, doctor, options, papers, privacy, statistical
+from omit.cli import accuracy, data, disclosure, doctor, options, papers, privacy, statistical
 from omit.cli import help as help_texts
 from omit.cli.emit import WORDS, complain, give_up_output, speak_any_encoding
 from omit.cli.jobs import end_log, for_jobs, log_to_errors
@@ -245,6 +245,7 @@ def _add_commands() -> None:
         {"plan": statistical.plan, "answer": answer},
     )
     _add("reproduce", papers.reproduce)
+    _add("data", data.data)
     _add("doctor", doctor.doctor)
 
 

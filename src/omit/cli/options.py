@@ -106,6 +106,10 @@ Source = Annotated[
         "DuckDB database, or a registered data set."
     ),
 ]
+DatasetName = Annotated[
+    str | None,
+    typer.Argument(help="A registered data set, whose columns are listed; by default all sets."),
+]
 ColumnName = Annotated[
     str | None, _option("Name of the column.", "--column", default="the registered one")
 ]
