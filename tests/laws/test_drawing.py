@@ -28,7 +28,7 @@ from omit._numeric import FloatArray
 from omit.data.base import Data
 from omit.laws import design as drawing
 from omit.laws.design import Design, Independent, kept_by_number, kept_independently
-from omit.omissions import StableSuppression, ThresholdOutlierRemoval
+from omit.omissions import StableSuppression
 from tests.parts import draw_kept
 
 ROWS = np.random.default_rng(0).random((101, 3))
@@ -191,7 +191,6 @@ def test_a_sample_of_another_population_is_refused_before_anything_is_drawn() ->
         (RuleSuppression(keep=(0, 1)), "says nothing about points"),
         (RuleSuppression(), "says nothing about points"),
         (StableSuppression(2), "not known"),
-        (ThresholdOutlierRemoval(0.5), "not known"),
         (PoissonSampling((0.1, 0.2)), "give one rate"),
     ],
 )

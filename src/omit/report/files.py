@@ -22,7 +22,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from omit import _validate
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -253,6 +252,8 @@ def write_figure(
     `width` is in inches; what is written in the figure shrinks with it, but stays readable.
     """
     if width is not None:
+        from omit import _validate  # loads NumPy, which the help does without
+
         resize(figure, _validate.finite("width", width))
     write_whole(output, lambda file: save_figure(figure, file, dpi=300 if width else 160), private)
     typer.echo(f"Wrote {output}.")
