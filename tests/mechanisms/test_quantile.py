@@ -26,6 +26,7 @@ from omit.mechanisms.exponential_quantile import interval_weights
 from omit.mechanisms.moments import PreparedAdditive, PreparedMoments
 from omit.mechanisms.propose_test_release import PreparedTest
 from omit.mechanisms.quantiles import QuantileMechanism
+from tests.mechanisms.losses import delta_of_laplace_laws
 from tests.parts import drawn_answers, expected_errors
 
 DOMAIN = (0.0, 1.0, 3.0, 7.0)
@@ -54,37 +55,6 @@ def _noise(
     return float(centers[0]), float(scales[0])
 
 
-def _laplace_hockey_stick(
-    one: tuple[float, float], other: tuple[float, float], epsilon: float
-) -> float:
-    """Return the divergence of two Laplace distributions, piece by piece, from where it changes."""
-    (a, s), (b, t) = one, other
-
-    def log_ratio(x: float) -> float:
-        return -abs(x - a) / s - math.log(s) + abs(x - b) / t + math.log(t) - epsilon
-
-    def mass(x: float, center: float, scale: float) -> float:
-        z = (x - center) / scale
-        return 0.5 * math.exp(z) if z < 0 else 1 - 0.5 * math.exp(-z)
-
-    # Between these points the loss is linear.
-    left, right = min(a, b), max(a, b)
-    far = 2000 * max(s, t)
-    edges = [left - far, left, right, right + far]
-    for low, high in itertools.pairwise(list(edges)):
-        first, last = log_ratio(low), log_ratio(high)
-        if (first > 0) != (last > 0):
-            edges.append(low + (high - low) * first / (first - last))
-    edges.sort()
-    total = 0.0
-    for low, high in itertools.pairwise(edges):
-        if high > low and log_ratio(0.5 * (low + high)) > 0:
-            p = mass(high, a, s) - mass(low, a, s)
-            q = mass(high, b, t) - mass(low, b, t)
-            total += p - math.exp(epsilon) * q
-    return total
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize("share", [0.5, 0.2])
 @pytest.mark.parametrize(
@@ -102,7 +72,7 @@ def test_smooth_laplace_noise_has_its_guarantee_for_every_pair_of_neighbours(
 ) -> None:
     mechanism = SmoothQuantile(noise, share)  # type: ignore[arg-type]
     for one, other in neighbours(size):
-        lost = _laplace_hockey_stick(
+        lost = delta_of_laplace_laws(
             _noise(mechanism, one, guarantee),
             _noise(mechanism, other, guarantee),
             guarantee.epsilon,
@@ -196,7 +166,7 @@ def test_propose_test_release_has_its_guarantee_for_every_pair_of_neighbours(
         # The density of what passes, and the atom of what does not.
         lost = max(0.0, (1 - p) - math.exp(guarantee.epsilon) * (1 - q))
         tilted = guarantee.epsilon + math.log(q / p)
-        lost += p * _laplace_hockey_stick((a, scale), (b, scale), tilted)
+        lost += p * delta_of_laplace_laws((a, scale), (b, scale), tilted)
         assert lost <= guarantee.delta * (1 + 1e-12)
         closest = max(closest, lost)
     if proposal == 0.1 and size == 3:
