@@ -204,8 +204,9 @@ def is_reached(mechanism: Mechanism) -> bool:
 
     What is chosen among scores reaches it only where one is far behind: see
     `test_exponential_and_gumbel_noise_cannot_be_smaller` of the mode and
-    `test_no_smaller_scale_does_for_all_lattices` of quantiles. Gaussian sum and count have half of epsilon and delta each, which is less than
-    is allowed together, and the noise of a smooth quantile is for records anywhere.
+    `test_no_smaller_scale_does_for_all_lattices` of quantiles. Gaussian sum and count have half of
+    epsilon and delta each, which is less than is allowed together, and the noise of a smooth
+    quantile is for records anywhere.
     """
     if isinstance(mechanism, NoisyMean) and mechanism.variant != "two-sums":
         return mechanism.noise == "laplace"
