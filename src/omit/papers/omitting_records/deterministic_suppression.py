@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from omit.omissions.pairs import SubsetPair
-from omit.papers.claims import Finding, agreement, claim, claims_in
+from omit.papers.claims import (
+    Finding,
+    Judge,
+    agreement,
+    claim,
+    claims_in,
+    under_every_reading,
+)
 
 # What a linear program in floating point can be trusted with.
 _PROGRAM = 1e-6
@@ -265,6 +272,123 @@ def _remark_b_4(_: object) -> Finding:
         f"neighbours differ by at most {largest}, and the same record is kept alone and not in "
         "company.",
     )
+
+
+_DATABASES = ("", "a", "b", "c", "ab", "ac", "bc", "abc")
+# Which of them differ by one record, and by how many any two do.
+_STEPS = np.array([[len(set(first) ^ set(other)) for other in _DATABASES] for first in _DATABASES])
+
+
+@claim("Section 5", (), "The only suppression that is purely DP itself leaves no record.")
+def _only_nothing_is_private(_: object) -> Finding:
+    """Go through all choices of what may be left; neighbours must have the same under pure DP."""
+    databases = ("", "a", "b", "ab")
+    choices = [
+        [
+            set(possible)
+            for size in range(1, 2 ** len(database) + 1)
+            for possible in itertools.combinations(parts_of(database), size)
+        ]
+        for database in databases
+    ]
+    neighbours = ((0, 1), (0, 2), (1, 3), (2, 3))
+    every = list(itertools.product(*choices))
+    private = [known for known in every if all(known[i] == known[j] for i, j in neighbours)]
+    nothing = [({""},) * 4]
+    return Finding(
+        agreement(private == nothing),
+        f"Of all {len(every)} choices of what may be left of databases of up to two records, "
+        f"neighbours have the same in {len(private)}, which "
+        f"{'leaves' if private == nothing else 'do not all leave'} nothing.",
+    )
+
+
+def _sensitivity_within(known: Sequence[int], left: Sequence[int]) -> float:
+    """Return the sensitivity of a suppression, in steps between databases that are known."""
+    steps = np.full(_STEPS.shape, np.inf)
+    inside = np.ix_(known, known)
+    steps[inside] = np.where(_STEPS[inside] <= 1, _STEPS[inside], np.inf)
+    for through in known:
+        steps = np.minimum(steps, steps[:, [through]] + steps[[through], :])
+    first, other = np.nonzero(_STEPS == 1)
+    of = np.asarray(left)
+    return float(steps[of[first], of[other]].max())
+
+
+@claim(
+    "Section 5.1",
+    (),
+    "With fewer databases that a mechanism must protect, its sensitivity cannot rise, and that of "
+    "the suppression cannot fall; it is smallest with all, and with all parts of what is left.",
+)
+def _fewer_databases(_: object) -> Finding:
+    rng = np.random.default_rng(5)
+    falls = rises = compared = same = 0
+    cases = 12
+    for _case in range(cases):
+        left = [_DATABASES.index(str(rng.choice(list(parts_of(one))))) for one in _DATABASES]
+        values, needed = rng.normal(size=len(_DATABASES)), sorted(set(left))
+        spare = [number for number in range(len(_DATABASES)) if number not in needed]
+        found = {}
+        for size in range(len(spare) + 1):
+            for more in itertools.combinations(spare, size):
+                known = sorted((*needed, *more))
+                pairs = itertools.product(known, repeat=2)
+                moves = [abs(values[i] - values[j]) for i, j in pairs if _STEPS[i, j] == 1]
+                found[frozenset(known)] = _sensitivity_within(known, left), max(moves, default=0.0)
+        for (small, (steps, moved)), (large, others) in itertools.product(found.items(), repeat=2):
+            if small < large:
+                compared += 1
+                rises += others[0] > steps
+                falls += others[1] < moved
+        whole = found[frozenset(range(len(_DATABASES)))][0]
+        closed = {part for number in left for part in parts_of(_DATABASES[number])}
+        same += found[frozenset(_DATABASES.index(part) for part in closed)][0] == whole
+    return Finding(
+        agreement(rises == 0, falls == 0, same == cases),
+        f"Of {cases} random suppressions of three records, in {compared:,} pairs of sets of "
+        f"databases: with the smaller set the suppression's sensitivity is smaller in {rises}, and "
+        f"that of a random function larger in {falls}. With all parts of what is left it is the "
+        f"smallest in {same} of {cases}.",
+    )
+
+
+def _counts_within(closed: bool) -> Judge:
+    """Return the judge of whether a count moves by 1 in all sets of databases, or closed ones."""
+
+    def judge(_: object) -> Finding:
+        moved, cases = [], 0
+        for size in range(1, len(_DATABASES) + 1):
+            for known in itertools.combinations(range(len(_DATABASES)), size):
+                names = {_DATABASES[number] for number in known}
+                is_closed = all(part in names for one in names for part in parts_of(one))
+                if closed and not (is_closed and len(names) > 1):
+                    continue
+                cases += 1
+                pairs = itertools.product(known, repeat=2)
+                moved.append(any(_STEPS[i, j] == 1 for i, j in pairs))
+        return Finding(
+            agreement(all(moved)),
+            f"Of {cases} sets of databases of three records the number of records moves by 1 in "
+            f"{sum(moved)}, and by 0 in {cases - sum(moved)}.",
+        )
+
+    return judge
+
+
+_COUNTS_GAIN_NOTHING = claim(
+    "Section 5.1",
+    (),
+    "A counting query gains nothing from fewer databases: it moves by 1 in all of them.",
+    name="counts-gain-nothing",
+)(
+    under_every_reading(
+        {
+            "databases closed by subsets, as Section 4.1 assumes": _counts_within(closed=True),
+            "any set of databases": _counts_within(closed=False),
+        }
+    )
+)
 
 
 CLAIMS = claims_in(globals())
