@@ -302,6 +302,12 @@ class Comparison(Result):
         at = "at" if self.question.mechanism.private else "with"
         return f"omit: {self.question.data.name} {at} {self.guarantee_shown}"
 
+    @property
+    def subject(self) -> str:
+        """The mechanism, as a heading."""
+        name = str(self.question.mechanism)
+        return name[:1].upper() + name[1:]
+
     def tables(self) -> Sequence[Table]:
         """Return the rows as people read them; `to_frame` has more columns."""
         compared = any(row.difference is not None for row in self.rows)

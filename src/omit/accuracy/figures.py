@@ -112,6 +112,7 @@ def score_figure(curves: Curves) -> Figure:
     assert grid is not None
     rows = -(-len(grid.epsilons) // 2)
     figure, all_axes = panels(9.4, 4.6 * rows + 0.4, rows, 2)
+    figure.set_layout_engine("compressed")  # maps have the shape of their cells
     ratios = error_ratios(grid.errors, grid.baseline[:, None])
     limit = largest_logarithm(ratios)
     for axes, epsilon, ratio in zip(all_axes.flat, grid.epsilons, ratios, strict=False):

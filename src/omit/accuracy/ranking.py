@@ -120,6 +120,11 @@ class Ranking(Result):
         """The heading of a page."""
         return self.comparisons[0].title
 
+    @property
+    def subject(self) -> str:
+        """What it is about, as a heading."""
+        return "All mechanisms together"
+
     def tables(self) -> Sequence[Table]:
         """Return all pairs, the best first, and what cannot reach the guarantee last."""
         first = self.comparisons[0]

@@ -15,6 +15,7 @@ from omit.guarantee import relation
 from omit.report.figure import panels
 from omit.report.files import svg, write_text
 from omit.report.page import Made, page
+from omit.report.tradeoff import draw_tradeoff, tradeoff_caption
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,6 +75,8 @@ def comparison_report(
         rankings=[each for each in results if isinstance(each, Ranking)],
         comparisons=comparisons,
         costs=cost_sentences,
+        risk=first.question.guarantee.risk(),
+        tradeoff=_tradeoff(first),
         all_curves=[_curves(each) for each in curves],
         sweeps=[_sweep(each) for each in sweeps],
         statements=_assumptions(comparisons),
@@ -138,6 +141,17 @@ def _sweep(sweep: BoundsSweep) -> dict[str, Any]:
     )
     title = f"Other upper bounds: {sweep.question.mechanism}"
     return {"title": title, "sweep": sweep, "figure": _figure(figure, title, caption)}
+
+
+def _tradeoff(comparison: Comparison) -> dict[str, Any] | None:
+    """Return what the page shows of attackers, if releases have the guarantee."""
+    question = comparison.question
+    if not (question.mechanism.private and question.noise_reduction):
+        return None
+    figure, axes = panels(4.8, 3.6)
+    draw_tradeoff(axes[0, 0], question.guarantee)
+    caption = tradeoff_caption(question.guarantee)
+    return {"picture": svg(figure, *caption), "caption": caption.title}
 
 
 def _how(curves: Curves) -> str:

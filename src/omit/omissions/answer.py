@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -21,7 +22,9 @@ from omit._text import promised, rounded_down, rounded_up, usable
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.sample import Sample
+from omit.report.page import Caption
 from omit.report.result import Drawing, Ends, Field, Result, Table
+from omit.report.tradeoff import TRADEOFF, draw_tradeoff, tradeoff_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,10 +215,17 @@ class BoundAnswer(PrivacyAnswer):
         return guarantees, Table("bounds", "All bounds that are known", fields, bounds)
 
     def figures(self) -> Mapping[str, Drawing]:
-        """Return epsilon of the release over that of the mechanism."""
+        """Return epsilon of the release over that of the mechanism, and what attackers can tell."""
         if isinstance(self.released, NoGuarantee):
             return {}
-        return self._curves(self.base.epsilon, (self.base.epsilon, self.released.epsilon))
+        known = self._curves(self.base.epsilon, (self.base.epsilon, self.released.epsilon))
+        return {**known, TRADEOFF: partial(draw_tradeoff, promise=self.released)}
+
+    def captions(self) -> Mapping[str, Caption]:
+        """Return what the pictures show, in words."""
+        if isinstance(self.released, NoGuarantee):
+            return {}
+        return {TRADEOFF: tradeoff_caption(self.released)}
 
     def _content(self) -> dict[str, Any]:
         content = {**self._question("base", self.base), **as_json(self.released)}
@@ -299,10 +309,16 @@ class CalibrationAnswer(PrivacyAnswer):
         return (Table("guarantees", str(self.omission), fields, tuple(rows)),)
 
     def figures(self) -> Mapping[str, Drawing]:
-        """Return epsilon of the release over that of the mechanism."""
+        """Return epsilon of the release over that of the mechanism, and what attackers can tell."""
         if isinstance(self.base, NoNoiseNeeded):
-            return self._curves(self.target.epsilon, None)
-        return self._curves(self.base.epsilon, (self.base.epsilon, self.target.epsilon))
+            known = self._curves(self.target.epsilon, None)
+        else:
+            known = self._curves(self.base.epsilon, (self.base.epsilon, self.target.epsilon))
+        return {**known, TRADEOFF: partial(draw_tradeoff, promise=self.target)}
+
+    def captions(self) -> Mapping[str, Caption]:
+        """Return what the pictures show, in words."""
+        return {TRADEOFF: tradeoff_caption(self.target)}
 
     def _content(self) -> dict[str, Any]:
         return {

@@ -227,6 +227,11 @@ class Result(ABC):
         """The heading of a page with this result."""
         return f"omit {self.command}"
 
+    @property
+    def subject(self) -> str:
+        """What tells it apart from other results on the same page."""
+        return self.title
+
     @abstractmethod
     def tables(self) -> Sequence[Table]:
         """Return the numbers; the first table is the data frame and the one in LaTeX."""
