@@ -21,8 +21,8 @@ TRADEOFF = "hits over false alarms"
 def draw_tradeoff(axes: Axes, promise: Guarantee | Statement) -> None:
     """Draw the largest probability of a hit over that of a false alarm, above mere guessing.
 
-    The line is straight between the ends that are drawn: it has one corner, where both of its
-    parts meet, and may begin above 0.
+    The line begins at delta, is straight between its corners, and has two: where both of its parts
+    meet, and where hits are certain.
 
     Examples
     --------
@@ -30,10 +30,11 @@ def draw_tradeoff(axes: Axes, promise: Guarantee | Statement) -> None:
     >>> axes = Figure().subplots()
     >>> draw_tradeoff(axes, Guarantee(1.0))
     >>> [float(round(y, 1)) for y in axes.get_lines()[0].get_ydata()]
-    [0.0, 73.1, 100.0]
+    [0.0, 73.1, 100.0, 100.0]
     """
-    corner = (1 - promise.delta) / (1 + np.exp(min(promise.epsilon, 700.0)))
-    alarms = np.array([0.0, corner, 1.0])
+    certain = 1 - promise.delta
+    meeting = certain / (1 + np.exp(min(promise.epsilon, 700.0)))
+    alarms = np.array([0.0, meeting, certain, 1.0])
     hits = np.array([promise.hits(float(share)) for share in alarms])
     alarms, hits = 100 * alarms, 100 * hits
     axes.plot(alarms, hits, linewidth=1.8, label="the best attacker", **series_style(0))
