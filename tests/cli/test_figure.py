@@ -29,6 +29,7 @@ def test_the_privacy_figure_is_written_in_every_format(
     [
         *("--output privacy.gif", "--output privacy", f"--output {'x' * 300}.svg"),
         *("--epsilon -1", "--epsilon nan", "--epsilon 1e16", "--epsilon 1 " * 21),
+        *("--width 0.5", "--width nan"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(
@@ -49,3 +50,16 @@ def test_a_file_where_a_folder_should_be_keeps_its_content(
     assert run.code == 2
     assert "Cannot write" in run.err
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["figure privacy --epsilon 1", "curve sum --n 10 --values 0:0.5,1:0.5"],
+)
+def test_a_width_in_inches_that_no_page_has_is_refused_before_anything_is_said(
+    omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = omit_command(f"{words} --width 0.5")
+    assert (run.code, run.out, list(tmp_path.iterdir())) == (2, "", [])
+    assert "Expected --width 0.5 of 2 to 20 inches" in run.err

@@ -303,7 +303,7 @@ def privacy(
     from omit import _validate
     from omit.papers.omitting_records.privacy_figures import PRIVACY_EPSILONS, privacy_figure
 
-    require_figure(output)
+    require_figure(output, width)
     columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)
     write_figure(output, privacy_figure(columns), width=width)
 
@@ -333,7 +333,7 @@ def gains(
     from omit.mechanisms.names import chosen_mechanisms
     from omit.report.result import CURATOR, PUBLIC
 
-    require_figure(output)
+    require_figure(output, width)
     data = read_column(source, column, bounds, missing=missing_value)
     rows = tuple(_validate.epsilon(value) for value in epsilon or grids.GAIN_EPSILONS)
     columns = tuple(_validate.positive_rate("rate", value) for value in rate or grids.GAIN_RATES)

@@ -128,7 +128,7 @@ def show_curve(
 
     drawn, shown = _epsilons(Numbers.joined(epsilon), asked)
     if has_figure := not (no_figure or json):
-        require_figure(output)
+        require_figure(output, width)
     with progress_bar("evaluating the curve", None):
         curve = replace(asked.evaluate(shown), subject=asked.subject)
     emit(ctx, curve, json=json)

@@ -237,8 +237,16 @@ def require_page(output: Path) -> None:
     require_writable(output)
 
 
-def require_figure(output: Path) -> None:
-    """Refuse a path whose ending names no format of figures, or where nothing can be written."""
+def require_figure(output: Path, width: float | None = None) -> None:
+    """Refuse a path that a figure cannot be written to, and a width in inches that none can have.
+
+    The ending of the path has to name a format of figures.
+    """
+    if width is not None and not _NARROWEST <= width <= _WIDEST:
+        raise InvalidInput(
+            f"Expected width={width:g} of {_NARROWEST:g} to {_WIDEST:g} inches, such as 3.3 for a "
+            "column or 6.9 for a page."
+        )
     if output.suffix.lower() not in FORMATS:
         raise InvalidInput(f"Expected output={str(output)!r} to end in {', '.join(FORMATS)}.")
     require_writable(output)
@@ -252,9 +260,7 @@ def write_figure(
     `width` is in inches; what is written in the figure shrinks with it, but stays readable.
     """
     if width is not None:
-        from omit import _validate  # loads NumPy, which the help does without
-
-        resize(figure, _validate.finite("width", width))
+        resize(figure, width)
     write_whole(output, lambda file: save_figure(figure, file, dpi=300 if width else 160), private)
     typer.echo(f"Wrote {output}.")
 
@@ -272,11 +278,6 @@ def resize(figure: Figure, width: float) -> None:
     """
     from matplotlib.text import Text
 
-    if not _NARROWEST <= width <= _WIDEST:
-        raise InvalidInput(
-            f"Expected width={width:g} of {_NARROWEST:g} to {_WIDEST:g} inches, such as 3.3 for a "
-            "column or 6.9 for a page."
-        )
     now, height = figure.get_size_inches()
     factor = float(width / now)
     figure.set_size_inches(width, float(height) * factor)
