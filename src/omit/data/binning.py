@@ -88,14 +88,28 @@ def binned_column(
     >>> column.values, column.counts, column.clamped, column.missing
     (array([ 354.83333333,  920.        , 1000.        ]), array([3, 1, 1]), 1, 1)
     """
-    name = opened.names[position]
     if isinstance(declared, str):
         bounds = _ends(opened, position, codes)
     else:
         bounds = base.checked_bounds(declared)
-    lower, upper = bounds
     key = bins_between(bounds, number, position)
     groups = opened.grouped([key], sums=[position], ends=[position], codes=codes)
+    return column_of_bins(opened.names[position], groups, bounds, declared, number, codes)
+
+
+def column_of_bins(
+    name: str,
+    groups: Groups,
+    bounds: tuple[float, float],
+    declared: base.Bounds,
+    number: int,
+    codes: raw.MissingCodes,
+) -> Column:
+    """Return the column of what was grouped by so many bins between its bounds, and by no more.
+
+    `InvalidInput` is raised as by `omit.read`.
+    """
+    lower, upper = bounds
     missing = _without_number(name, groups, codes)
     bins = _Bins.of(groups)
     if not len(bins.positions):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from omit.data.base import Bounds
 
 FOLDER_VARIABLE = "OMIT_DATA"
+_MOST_LABELS = 1_000
 _FILES = files("omit.data") / "files"
 
 KMEDIAN_SEED = 2026
@@ -190,6 +191,24 @@ class Dataset:
     weight: str = ""
     origin: str = ""
     generate: Callable[[], DataFrame] | None = None
+
+    def labels_of(self, column: str) -> tuple[str, ...]:
+        """Return all labels that a column can hold: its categories, or its whole numbers.
+
+        There are none of a column about which nothing is declared, or of which there are too many
+        to tell groups apart.
+
+        Examples
+        --------
+        >>> dataset("adult").labels_of("sex"), dataset("adult").labels_of("education-num")[:3]
+        (('Female', 'Male'), ('1', '2', '3'))
+        """
+        if column in self.categories:
+            return self.categories[column]
+        lower, upper = self.bounds.get(column, (0, -1))
+        if self.step != 1 or upper - lower >= _MOST_LABELS:
+            return ()
+        return tuple(str(number) for number in range(int(lower), int(upper) + 1))
 
     def step_of(self, column: str, bounds: Bounds | None) -> float | None:
         """Return the step of a column within declared bounds, if both are multiples of it.

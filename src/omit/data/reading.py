@@ -15,6 +15,8 @@ from omit.data.base import Bounds, Categories, declared_categories, require_decl
 from omit.data.binning import read_numbers
 from omit.data.column import Column
 from omit.data.datasets import Dataset
+from omit.data.grouping import grouped_column
+from omit.data.groups import DeclaredGroups, GroupedColumn
 from omit.data.points import ColumnBounds, Points, bounds_of_columns
 from omit.data.sources import open_table, registered
 from omit.data.tables import Table, Values, position_of, positions_of
@@ -41,7 +43,23 @@ def read(
     missing: Iterable[str | float] = (),
     weight: None = None,
     weight_bounds: None = None,
+    by: None = None,
+    groups: None = None,
 ) -> Column: ...
+@overload
+def read(
+    source: Source,
+    column: str | int | None = None,
+    *,
+    bounds: Bounds | None = None,
+    categories: Categories | None = None,
+    table: str | None = None,
+    step: float | None = None,
+    bins: int | None = None,
+    missing: Iterable[str | float] = (),
+    by: str | int | Sequence[str | int],
+    groups: DeclaredGroups | None = None,
+) -> GroupedColumn: ...
 @overload
 def read(
     source: Source,
@@ -65,7 +83,9 @@ def read(
     missing: Iterable[str | float] = (),
     weight: str | int | None = None,
     weight_bounds: tuple[float, float] | None = None,
-) -> Column | WeightedColumn:
+    by: str | int | Sequence[str | int] | None = None,
+    groups: DeclaredGroups | None = None,
+) -> Column | WeightedColumn | GroupedColumn:
     """Return one column of a table, reduced to value counts.
 
     The counting is done where the records are, by DuckDB for files and databases and by a frame's
@@ -105,6 +125,14 @@ def read(
         returned, for a weighted mean.
     weight_bounds : tuple of float
         Zero and the largest weight a record can have. Larger ones are clamped.
+    by : str, or several, optional
+        Columns with labels that put every record into one group. The column is then returned in
+        groups, from one pass over the table.
+    groups : sequence, mapping, or str, optional
+        All groups that there can be: the labels of the one column, tuples of labels of several,
+        ``{column: labels}`` for all combinations, or the name of a registered data set. By default
+        what is registered about the columns. ``"from-data"`` takes those that occur, which is not
+        private.
 
     Raises
     ------
@@ -119,8 +147,16 @@ def read(
     ('occupation: 1,843 records without a value were left out.',)
     >>> read("adult", "age", weight="fnlwgt", weight_bounds=(0, 500_000))
     WeightedColumn('age': 32,561 records, 28,834 distinct pairs, bounds [0, 125] registered)
+    >>> read("adult", "age", by=["race", "sex"])["Other", "Female"]
+    Column('age': 109 records, 36 distinct values, bounds [0, 125] registered)
     """
+    if by is None and groups is not None:
+        raise InvalidInput("Expected by=... (--by), columns, since there are groups.")
     if weight is not None:
+        if by is not None:
+            raise InvalidInput(
+                "Expected no groups of a column with weights; leave one of them out."
+            )
         _require_numbers(categories, step, bins)
         codes = MissingCodes.of(missing)
         return _read_weighted(source, column, bounds, table, codes, weight, weight_bounds)
@@ -146,18 +182,42 @@ def read(
             # Whoever declares '?' as a category wants it counted.
             codes |= MissingCodes.of(set(known.missing).difference(categories or ()))
             step = known.step_of(name, bounds) if step is None else step
+        origin = _origin(known, name, undeclared, opened.origin)
+        if by is not None:
+            chosen = [by] if isinstance(by, str | int | Integral) else list(by)
+            parts = grouped_column(
+                opened,
+                position,
+                chosen,
+                groups,
+                known,
+                codes,
+                bounds=bounds,
+                categories=categories,
+                step=step,
+                bins=bins,
+            )
+            return parts.with_origin(lambda part: replace(part, **origin))
         if bounds is not None:
             made = read_numbers(opened, position, bounds, codes, step=step, bins=bins)
         else:
             made = _read_texts(opened, position, categories, codes, step, bins)
+    return replace(made, **origin)
+
+
+def _origin(known: Dataset | None, name: str, undeclared: bool, origin: str) -> dict[str, Any]:
+    """Return what a column says of where it comes from, as arguments."""
     if known is None:
-        return replace(made, source=opened.origin)
+        return {"source": origin}
     ignored = known.ignored_weights(name)
     if not undeclared:
-        return replace(made, source=known.name, remarks=ignored)
+        return {"source": known.name, "remarks": ignored}
     remarks = (known.remarks[name],) if name in known.remarks else ()
-    said = (*remarks, *ignored)
-    return replace(made, source=known.name, bounds_source="registered", remarks=said)
+    return {
+        "source": known.name,
+        "remarks": (*remarks, *ignored),
+        "bounds_source": "registered",
+    }
 
 
 def _read_texts(
