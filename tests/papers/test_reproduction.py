@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +188,25 @@ def test_readings_are_ranked_by_their_distance_to_the_print() -> None:
     assert [row["distance"] for row in table.records()] == [0.1, 0.5, None]
     page = found.page()
     assert "<b>holds</b> with near (10.0% off the print): So." in page
+
+
+def test_a_table_shows_numbers_in_line_and_words_for_what_is_no_number() -> None:
+    frame = pd.DataFrame(
+        {
+            "count": [1_234_567, 8],
+            "value": [1034.68, 1.66533e-15],
+            "printed": ["0.1240", "194.24 ↓"],
+            "holds": [True, False],
+            "missing": [math.nan, 0.5],
+        }
+    )
+    exhibit = Exhibit("table-01", "Table 1", "Numbers.", lambda computed: frame)
+    paper = replace(_paper(), exhibits=(exhibit,), claims=())
+    page = reproduce(paper, where="process").page()
+    for number in ("1,234,567", "1,034.68", "1.67e-15", "0.1240", "194.24 ↓", "–", "0.5"):
+        assert re.search(rf'class="number"[^>]*>{re.escape(number)}<', page), number
+    for word in ("yes", "no"):
+        assert re.search(rf'<td role="cell" data-head="holds">{word}<', page), word
 
 
 def test_two_claims_of_one_paper_have_names_of_their_own() -> None:

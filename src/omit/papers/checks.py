@@ -71,6 +71,7 @@ class Theorems:
             "statement is attained, or nearly so.",
             self._table,
             cells=lambda settings: self.tried.grid(theorem=list(self.by_name), cases=CASES),
+            shown=lambda computed: self._table(computed).drop(columns="theorem"),
             quick=True,
         )
 

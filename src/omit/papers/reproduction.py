@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+import re
 import tempfile
 import time
 from collections import Counter
@@ -12,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from omit import _validate
 from omit._text import nearest, show_duration
@@ -384,15 +388,31 @@ class Reproduction(Result):
         if item.numbers is None or item.exhibit.draw is not None:
             return None
         frame = item.numbers if item.exhibit.shown is None else item.exhibit.shown(self.computed)
+        columns = [[_cell(value) for value in frame[name]] for name in frame.columns]
         return (
             [str(name) for name in frame.columns],
-            [[_cell(value) for value in row] for row in frame.itertuples(index=False)],
-            ["number" if frame[name].dtype.kind in "fi" else "" for name in frame.columns],
+            [list(row) for row in zip(*columns, strict=True)],
+            ["number" if all(map(_NUMERAL.fullmatch, column)) else "" for column in columns],
         )
 
 
+# A number, also one that is printed with its zeros or has a mark behind it; nothing; yes and no.
+_NUMERAL = re.compile(r"(below )?-?[\d,]+(\.\d+)?([eE][-+]?\d+)?( \S)?|–")
+_SMALL, _LARGE = 1e-3, 1e6
+
+
 def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Return what a table shows of a value."""
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, numbers.Integral):
+        return f"{value:,}"
+    if isinstance(value, numbers.Real):
+        size = abs(float(value))
+        return f"{float(value):,.6g}" if not size or _SMALL <= size < _LARGE else f"{value:.3g}"
+    return str(value)
 
 
 def reproduce(

@@ -55,6 +55,23 @@ def side_by_side(computed: Computed) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+# Errors below are those of answers that are right all but certainly.
+_NOTHING = 1e-12
+
+
+def _in_few_digits(computed: Computed) -> pd.DataFrame:
+    """Return the table with errors as a person reads them."""
+    frame = side_by_side(computed)
+    errors = [name for name in frame.columns if name.startswith(("all records", "best sample"))]
+    return frame.assign(**{name: frame[name].map(_few_digits) for name in errors})
+
+
+def _few_digits(error: float) -> str:
+    if error < _NOTHING:
+        return f"below {_NOTHING:g}"
+    return f"{error:,.0f}" if error >= 1000 else f"{error:.3g}"
+
+
 def _as_published(frame: pd.DataFrame) -> Finding:
     pays = frame[frame["samples that gain, as published"] > 0]
     ratios = frame["best sample, as published"] / frame["all records, as published"]
@@ -90,6 +107,7 @@ EXHIBIT = Exhibit(
     cells=lambda settings: cells.error_cells(
         settings, *(line for pair in LINES.values() for line in pair)
     ),
+    shown=_in_few_digits,
 )
 SAMPLING_PAYS = Claim(
     "Section 5",

@@ -221,6 +221,57 @@ def _suffices(computed: Computed) -> Finding:
     )
 
 
+def _in_proportion(epsilon: float) -> Judge:
+    """Return the judge of whether r ε is within a tenth of the guarantee, at all rates."""
+
+    def judge(computed: Computed) -> Finding:
+        rates = np.geomspace(1e-6, 1, 200)
+        ratios = np.asarray(sampling_epsilon(epsilon, rates)) / (rates * epsilon)
+        return Finding(
+            agreement(np.abs(ratios - 1).max() <= 0.1),
+            f"At rates from a millionth to 1 it is {ratios.min():.3f} to {ratios.max():.3f} times "
+            "that.",
+        )
+
+    return judge
+
+
+IN_PROPORTION = Claim(
+    "Abstract",
+    "A sample at the rate r has about the guarantee r ε.",
+    (),
+    under_every_reading(
+        {f"ε = {epsilon:g}": _in_proportion(epsilon) for epsilon in (0.1, 0.5, 1.0)}
+    ),
+    name="guarantee-in-proportion",
+)
+
+
+def _printed_delta(printed: float) -> Judge:
+    def judge(computed: Computed) -> Finding:
+        delta = 1 / (2 * cells.POPULATION)
+        return Finding(
+            agreement(math.isclose(delta, printed, rel_tol=1e-5)),
+            f"1/(2N) is {delta:.8g} for N = {cells.POPULATION:,}; printed is {printed:g}.",
+        )
+
+    return judge
+
+
+DELTA = Claim(
+    "Sections 2.4 and 4.3",
+    "δ = 1/(2N) is 4.9995e-5.",
+    (),
+    under_every_reading(
+        {
+            "the number in the text": _printed_delta(4.9995e-5),
+            "the number in the caption of Figure 2": _printed_delta(4.9995e5),
+        }
+    ),
+    name="delta-of-the-experiments",
+)
+
+
 @claim("Section 3", (), "The amplification of δ is linear in the sampling rate.")
 def _delta_is_linear(_: object) -> Finding:
     sizes, used = range(100, cells.POPULATION, 100), cells.target(1.0)

@@ -19,7 +19,7 @@ from omit.disclosure.histograms import DiscreteGaussianHistogram, LaplaceHistogr
 from omit.disclosure.measures import exact_measures, published_bounds
 from omit.disclosure.protection import NoTableGuarantee, Protection
 from omit.disclosure.suppression import CellSuppression, RandomisedCellSuppression
-from omit.disclosure.swapping import RandomisedSwapping, Swapping
+from omit.disclosure.swapping import RandomisedSwapping, Swapping, selection_probabilities
 from omit.disclosure.swapping_exact import Donor, exact_swapping_delta
 from omit.disclosure.table import Attribute, CountTable, Universe
 from omit.guarantee import Guarantee
@@ -308,6 +308,28 @@ def _swapped_tables(rng: np.random.Generator) -> Iterator[tuple[RandomisedSwappi
         rate, epsilon = float(rng.uniform(0.01, 1)), float(rng.uniform(0.1, 5))
         table = CountTable((_RACE, _TOWN), counts)
         yield RandomisedSwapping(("race",), rate, donor, epsilon=epsilon), table
+
+
+def donor_chances() -> list[Row]:
+    """Donors at discrepancies of a fourth to one are chosen by permute-and-flip, listed exactly."""
+    discrepancies = np.array([0.25, 0.5, 0.75, 1.0])
+    inverse = (1 / discrepancies) / (1 / discrepancies).sum()
+    rows, falls = [], 0
+    for epsilon in _EPSILONS:
+        chances = selection_probabilities(-discrepancies, epsilon)
+        falls += int((np.diff(chances) < 0).sum())
+        rows.append(
+            checked(
+                f"probability of the nearest of four donors, ε = {epsilon:g}",
+                chances[0],
+                inverse[0],
+                math.isclose(chances[0], inverse[0], rel_tol=0.01),
+                "in proportion to 1/discrepancy",
+            )
+        )
+    steps = len(_EPSILONS) * (discrepancies.size - 1)
+    what = f"donors that are less likely than the next nearer one, of {steps}"
+    return [*rows, checked(what, falls, steps, falls == steps, "the nearer the likelier")]
 
 
 def bounds_on_swapping(rng: np.random.Generator, theorem: str) -> list[Row]:

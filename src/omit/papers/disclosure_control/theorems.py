@@ -159,6 +159,13 @@ THEOREMS = (
         "and the bound k/2.",
     ),
     Theorem(
+        "Section 5",
+        "Permute-and-flip chooses donors with probabilities in inverse proportion to their "
+        "discrepancy.",
+        lambda rng: checks.donor_chances(),
+        name="Chances of donors",
+    ),
+    Theorem(
         "Theorem 3",
         "Randomised swapping is (ε, δ)-DP with δ = 1 − 2γ(1−γ)L − 3(1−γ)²L² and L = e^(−ε/2)/m.",
         lambda rng: checks.theorem_3(),

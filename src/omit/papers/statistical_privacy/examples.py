@@ -110,6 +110,26 @@ def errors_of_samples() -> Cases:
             yield p * (1 - p) / size - p * (1 - p) / n, of_sample - of_all
 
 
+def samples_lose(drawn_empty: bool) -> Cases:
+    """Give the squared error of a share on a sample, and that on all entries, which is smaller.
+
+    For samples without replacement and Poisson samples. Those may be empty, and then answer one
+    half, or are only counted where they are not.
+    """
+    for n, p in itertools.product((1, 4, 8, 12), (0.1, 0.3, 0.5)):
+        of_all = squared_error(n, p)
+        for size in range(1, n + 1):
+            yield squared_error(size, p), of_all
+        for rate in (0.1, 0.5, 0.9, 0.99):
+            chances = [
+                math.comb(n, size) * rate**size * (1 - rate) ** (n - size) for size in range(n + 1)
+            ]
+            errors = [(0.5 - p) ** 2, *(squared_error(size, p) for size in range(1, n + 1))]
+            first = 0 if drawn_empty else 1
+            of_sample = float(np.dot(chances[first:], errors[first:])) / math.fsum(chances[first:])
+            yield of_sample, of_all
+
+
 def squared_error(count: int, p: float) -> float:
     """Return the mean squared error of the share of coins with a property.
 

@@ -36,9 +36,10 @@ DEFINITION_3_1 = _theorem(
     THEOREMS.judge("equal-chances"),
 )
 LEMMA_3_1 = _theorem(
-    "Lemma 3.1",
+    "Lemma 3.1, Definition 3.2",
     "The law of the answers on a random sample is the average over templates.",
     THEOREMS.judge("lemma-3.1"),
+    "lemma-3-1",
 )
 DEFINITION_3_3 = _theorem(
     "Definition 3.3, Section 5.1",
@@ -177,6 +178,17 @@ EXAMPLE_2 = _theorem(
     "Example 2",
     "The squared error of a share grows by p(1 − p)/s − p(1 − p)/n on a sample.",
     THEOREMS.judge("example-2"),
+)
+SAMPLES_LOSE = _theorem(
+    "Section 6",
+    "For entries that are alike any sample, Poisson or without replacement, loses accuracy.",
+    under_every_reading(
+        {
+            "samples that are not empty": THEOREMS.judge("samples-lose"),
+            "empty Poisson samples that answer 1/2": THEOREMS.judge("samples-lose-unless-empty"),
+        }
+    ),
+    "samples-lose",
 )
 
 

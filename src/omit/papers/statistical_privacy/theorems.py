@@ -31,6 +31,7 @@ from omit.papers.statistical_privacy.enumeration import (
 from omit.papers.statistical_privacy.examples import (
     errors_of_samples,
     known_entries,
+    samples_lose,
     threshold_bounds,
     values_of_known_entries,
 )
@@ -322,6 +323,11 @@ TRUE: Mapping[str, Theorem] = MappingProxyType(
             partial(threshold_bounds, printed=False),
             listed=True,
         ),
+        "samples-lose": Theorem(
+            "Section 6: squared error of all entries, against a sample's",
+            partial(samples_lose, drawn_empty=False),
+            listed=True,
+        ),
         "example-2": Theorem(
             "Example 2: squared error of a sample's share",
             errors_of_samples,
@@ -347,6 +353,11 @@ AS_PRINTED: Mapping[str, Theorem] = MappingProxyType(
             "Example 1, n in the weights: average over samples",
             partial(known_entries, printed=True),
             exact=True,
+            listed=True,
+        ),
+        "samples-lose-unless-empty": Theorem(
+            "Section 6, empty samples answer 1/2: squared error of all entries, against a sample's",
+            partial(samples_lose, drawn_empty=True),
             listed=True,
         ),
         "threshold-as-printed": Theorem(
