@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from omit import Guarantee, InvalidInput, PoissonSampling, Statement
 from omit._numeric import expm1_ratio
-from omit.omissions import IndependentPair, SubsetPair
+from omit.omissions import IndependentPair, SubsetPair, pair_bound
+from omit.omissions.subset_program import SubsetProgram, in_order
 
 
 def poisson_pair(size: int, rate: float) -> SubsetPair:
@@ -197,3 +199,128 @@ def test_theorem_b_6_bounds_both_directions_where_the_support_condition_fails() 
         assert exact.presence <= general.presence + 1e-6
         assert exact.absence <= general.absence + 1e-6
         assert thinned.exact_delta(0.8, 1e-3, general.epsilon) <= general.delta + 1e-8
+
+
+def worked_example() -> SubsetPair:
+    return SubsetPair.from_distributions(
+        "ab", "y", without={"ab": 0.5, "": 0.5}, with_record={"ay": 0.5, "b": 0.5}
+    )
+
+
+def all_functions(pair: SubsetPair, epsilon: float) -> float:
+    """Return the smallest loss of Theorem B.6 over all assignments that are functions."""
+    reachable = {tuple(r for r in subset if r != pair.record) for subset in pair.with_record}
+    losses = []
+    for forward in itertools.product(reachable, repeat=len(pair.without)):
+        for backward in itertools.product(pair.without, repeat=len(reachable)):
+            maps = [
+                dict(zip(*ends, strict=True))
+                for ends in ((pair.without, forward), (reachable, backward))
+            ]
+            losses.append(pair.theorem_b_6(epsilon, 0.0, *maps).epsilon)
+    return min(losses)
+
+
+def test_the_best_of_sixteen_functions_is_found_and_a_division_is_exact() -> None:
+    pair = worked_example()
+    assert pair.theorem_b_6(1.0).epsilon == pytest.approx(2.6931471806)
+    assert all_functions(pair, 1.0) == pytest.approx(2.0)
+    functions = pair.best_functions(1.0)
+    assert functions is not None
+    assert pair.theorem_b_6(1.0, 0.0, *functions).epsilon == pytest.approx(2.0)
+    divided = pair.theorem_b_6(1.0, 0.0, *pair.best_assignments(1.0))
+    assert divided.epsilon == pytest.approx(1.6201145070)
+    assert pair.exact(1.0).epsilon == pytest.approx(1.6201145070)
+
+
+def test_the_answer_on_a_pair_has_all_assignments() -> None:
+    losses = pair_bound(worked_example(), 1.0).losses
+    shown = {name: round(loss.epsilon, 4) for name, loss in losses.items()}
+    assert shown == {
+        "exact": 1.6201,
+        "theorem-b.6": 2.6931,
+        "theorem-b.6-function": 2.0,
+        "theorem-b.6-fractional": 1.6201,
+    }
+
+
+def sparse_pair(rng: np.random.Generator, size: int) -> SubsetPair:
+    def distribution(records: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        subsets = [
+            kept
+            for length in range(len(records) + 1)
+            for kept in itertools.combinations(records, length)
+        ]
+        chosen = [subset for subset in subsets if rng.uniform() < 0.4] or subsets[:1]
+        return dict(zip(chosen, rng.dirichlet(np.ones(len(chosen))).tolist(), strict=True))
+
+    records = tuple(range(size))
+    return SubsetPair.from_distributions(
+        records, size, distribution(records), distribution((*records, size))
+    )
+
+
+def test_the_best_fractional_assignment_is_exact_in_both_directions() -> None:
+    rng = np.random.default_rng(31)
+    for _ in range(25):
+        pair, epsilon = sparse_pair(rng, int(rng.integers(1, 4))), float(rng.uniform(0.1, 2))
+        exact = pair.exact(epsilon)
+        divided = pair.theorem_b_6(epsilon, 0.0, *pair.best_assignments(epsilon))
+        assert divided.presence == pytest.approx(exact.presence, abs=1e-9)
+        assert divided.absence == pytest.approx(exact.absence, abs=1e-9)
+
+
+def test_the_best_function_is_the_best_of_all_functions() -> None:
+    rng = np.random.default_rng(32)
+    tried = 0
+    while tried < 6:
+        pair = sparse_pair(rng, 2)
+        if len(pair.without) > 3 or len(pair.with_record) > 3:
+            continue
+        functions, epsilon = pair.best_functions(0.8), 0.8
+        assert functions is not None
+        best = pair.theorem_b_6(epsilon, 0.0, *functions).epsilon
+        assert best == pytest.approx(all_functions(pair, epsilon), abs=1e-9)
+        tried += 1
+
+
+def test_shares_of_an_assignment_sum_to_one() -> None:
+    pair = worked_example()
+    forward, backward = pair.best_assignments(1.0)
+    halved = {
+        subset: {target: share / 2 for target, share in forward[subset].items()}
+        for subset in forward
+    }
+    with pytest.raises(InvalidInput, match="sum to 1, got"):
+        pair.theorem_b_6(1.0, 0.0, halved, backward)
+
+
+def test_what_is_stated_is_proved_in_rational_numbers_and_attained_by_a_mechanism() -> None:
+    rng = np.random.default_rng(33)
+    for _ in range(10):
+        pair, epsilon = sparse_pair(rng, 3), float(rng.uniform(0.1, 3))
+        program = SubsetProgram.of(in_order((*pair.database, pair.record)), epsilon)
+        ratio = program.largest_ratio(pair.with_record, pair.without)
+        assert program.is_bounded(ratio.function)
+        assert ratio.attained <= ratio.proved <= ratio.attained * (1 + Fraction(1e-9))
+        again = program.proved(ratio.multipliers, pair.with_record, pair.without)
+        assert again == ratio.proved
+        # Multipliers that were tampered with prove something, and never too little.
+        for factor in (0.5, 1.5):
+            other = {step: weight * factor for step, weight in ratio.multipliers.items()}
+            assert program.proved(other, pair.with_record, pair.without) >= ratio.attained
+
+
+def test_told_apart_copies_bound_the_loss_of_a_multiset() -> None:
+    rng = np.random.default_rng(34)
+    for _ in range(10):
+        kept = rng.dirichlet(np.ones(3)).tolist(), rng.dirichlet(np.ones(4)).tolist()
+        pair = SubsetPair.from_distributions(
+            "xx",
+            "x",
+            dict(zip(("", "x", "xx"), kept[0], strict=True)),
+            dict(zip(("", "x", "xx", "xxx"), kept[1], strict=True)),
+        )
+        exact, apart = pair.exact(1.0), pair.told_apart()
+        assert exact.epsilon <= apart.exact(1.0).epsilon + 1e-9
+        assert exact.epsilon <= apart.theorem_5_3(1.0).epsilon + 1e-9

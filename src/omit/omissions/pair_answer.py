@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_DOWN
 from pathlib import Path
@@ -24,10 +25,13 @@ _REMARKS: Mapping[str, str] = {
     "exact": "no mechanism loses more",
     "theorem-5.3": "closed form, upper bound",
     "theorem-b.6": "closed form for the nearest assignment, upper bound",
+    "theorem-b.6-function": "the same for the best assignment that is a function",
+    "theorem-b.6-fractional": "the same for the best fractional assignment, which is exact",
 }
 # Some tens of thousands of subsets; a device without end stops here, too.
 _LARGEST_FILE = 20_000_000
 _MOST_SUBSETS = 32_768
+_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -159,11 +163,29 @@ def pair_bound(
         refusal = error
     if pair.record not in pair.database:
         losses["theorem-b.6"] = pair.theorem_b_6(epsilon, delta)
+        losses |= better_assignments(pair, epsilon, delta)
         if pair.support_gap() is None:
             losses["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
     if refusal is not None and not losses:
         raise refusal
     return PairAnswer("subsets", base, losses, pair.lower_bound(epsilon))
+
+
+def better_assignments(pair: SubsetPair, epsilon: float, delta: float) -> dict[str, PairLoss]:
+    """Return the losses by Theorem B.6 with better assignments than the nearest, if it has others.
+
+    The best function only where it is proved to be the best within a few seconds.
+    """
+    if pair.support_gap() is None:
+        return {}
+    losses: dict[str, PairLoss] = {}
+    functions = pair.best_functions(epsilon, _SECONDS)
+    if functions is not None:
+        losses["theorem-b.6-function"] = pair.theorem_b_6(epsilon, delta, *functions)
+    with suppress(InvalidInput):  # where it is too large a program
+        shares = pair.best_assignments(epsilon)
+        losses["theorem-b.6-fractional"] = pair.theorem_b_6(epsilon, delta, *shares)
+    return losses
 
 
 def read_subset_pair(file: Path) -> SubsetPair:

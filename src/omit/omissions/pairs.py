@@ -18,21 +18,31 @@ an upper bound if it sees a multiset.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, expm1_ratio, log_mix
+from omit._numeric import FloatArray, as_array, expm1_ratio, log_mix, not_below
 from omit._validate import shown
 from omit.errors import InvalidInput
-from omit.omissions.subset_program import Subset, SubsetProgram, in_order
+from omit.omissions.assignments import Shares, best_division, best_function
+from omit.omissions.subset_program import (
+    Subset,
+    SubsetProgram,
+    growth_between,
+    in_order,
+    loss_not_below,
+)
 
 Assignment: TypeAlias = Mapping[Any, Any]
+_Weighted: TypeAlias = Mapping[Subset, float]
 
 _SUM_TOLERANCE = 1e-9
 # How many pairs of subsets are compared to find the nearest ones, in some seconds.
@@ -113,8 +123,8 @@ class SubsetPair:
 
     database: Subset
     record: Hashable
-    without: Mapping[Subset, float]
-    with_record: Mapping[Subset, float]
+    without: Mapping[Subset, Any]
+    with_record: Mapping[Subset, Any]
 
     @classmethod
     def from_distributions(
@@ -148,6 +158,27 @@ class SubsetPair:
             record,
             _distribution("without", without, smaller),
             _distribution("with_record", with_record, larger),
+        )
+
+    def told_apart(self) -> SubsetPair:
+        """Return the pair with equal records told apart: which copies are kept is left to chance.
+
+        A mechanism that sees a multiset loses on this pair what it loses on the other, so bounds
+        that need the added record to be unlike all others bound that loss, too.
+
+        Examples
+        --------
+        >>> pair = SubsetPair.from_distributions("x", "x", {"x": 1.0}, {"x": 0.5, "xx": 0.5})
+        >>> round(pair.told_apart().theorem_b_6(1.0).epsilon, 4)
+        1.2402
+        """
+        copies = _Copies(in_order((*self.database, self.record)))
+        last = (self.record, self.database.count(self.record))
+        return SubsetPair(
+            in_order(copies.named(self.database)),
+            copies.names[last],
+            copies.apart(self.without, self.database),
+            copies.apart(self.with_record, in_order((*self.database, self.record))),
         )
 
     def support_gap(self) -> Subset | None:
@@ -193,10 +224,11 @@ class SubsetPair:
             The guarantee of the mechanism.
         from_without : mapping, optional
             For every possible output `C` on `D`, a subset `C*` of `D` such that `C*` or `C* + y` is
-            possible on `D'`.
+            possible on `D'`; or several, with their shares.
         from_with : mapping, optional
-            For every such `C*`, a possible output on `D`.
-            Both default to the nearest subset, itself where possible.
+            For every such `C*`, a possible output on `D`, or several with their shares.
+            Both default to the nearest subset, itself where possible; `best_functions` and
+            `best_assignments` find better ones.
 
         Raises
         ------
@@ -208,34 +240,95 @@ class SubsetPair:
         reachable = self._reachable()
         forward = _assignment("from_without", from_without, self.without, reachable)
         backward = _assignment("from_with", from_with, reachable, self.without)
-        steps = max(distance(*pair) for pairs in (forward, backward) for pair in pairs.items())
-        _closed_form_epsilon(epsilon, steps + 1)
-        growth = math.exp(epsilon)
-        # The weight pulled onto every target, and the delta of pulling it there.
-        pulled: dict[Subset, float] = {}
-        absence_delta = presence_delta = 0.0
-        for subset, target in forward.items():
-            steps = distance(subset, target)
-            weight = self.without[subset]
-            pulled[target] = pulled.get(target, 0.0) + growth**steps * weight
-            absence_delta += _geometric_sum(growth, steps) * weight
-        absence = 0.0
-        for target, weight in pulled.items():
-            plain, added = reachable[target]
-            denominator = plain + added / growth
-            absence = max(absence, weight / denominator)
-            absence_delta += weight * (added / growth) / denominator
-        pulled = {}
-        for subset, target in backward.items():
-            plain, added = reachable[subset]
-            steps = distance(subset, target)
-            pulled[target] = pulled.get(target, 0.0) + growth**steps * (plain + growth * added)
-            presence_delta += _geometric_sum(growth, steps) * plain
-            presence_delta += _geometric_sum(growth, steps + 1) * added
-        presence = max(weight / self.without[target] for target, weight in pulled.items())
-        return PairLoss(
-            math.log(presence), delta * presence_delta, math.log(absence), delta * absence_delta
+        farthest = max(
+            distance(subset, target)
+            for shares in (forward, backward)
+            for subset, targets in shares.items()
+            for target in targets
         )
+        _closed_form_epsilon(epsilon, farthest + 1)
+        # All of it grows with e^epsilon, which is rounded up; everything else is exact.
+        growth = growth_between(epsilon)[1]
+        power = [growth**steps for steps in range(farthest + 1)]
+        sums = [Fraction(0), *itertools.accumulate((*power, growth ** (farthest + 1)))]
+        # The weight pulled onto every target, and the delta of pulling it there.
+        pulled: defaultdict[Subset, Fraction] = defaultdict(Fraction)
+        absence = absence_delta = presence_delta = Fraction(0)
+        for subset, target, share in _shares_of(forward):
+            steps, weight = distance(subset, target), Fraction(self.without[subset]) * share
+            pulled[target] += power[steps] * weight
+            absence_delta += sums[steps] * weight
+        for target, weight in pulled.items():
+            plain, added = (Fraction(part) for part in reachable[target])
+            room = plain + added / growth
+            absence = max(absence, weight / room)
+            absence_delta += weight * (added / growth) / room
+        pulled.clear()
+        for subset, target, share in _shares_of(backward):
+            plain, added = (Fraction(part) * share for part in reachable[subset])
+            steps = distance(subset, target)
+            pulled[target] += power[steps] * (plain + growth * added)
+            presence_delta += sums[steps] * plain + sums[steps + 1] * added
+        presence = max(weight / Fraction(self.without[target]) for target, weight in pulled.items())
+        return PairLoss(
+            loss_not_below(presence),
+            not_below(Fraction(delta) * presence_delta),
+            loss_not_below(absence),
+            not_below(Fraction(delta) * absence_delta),
+        )
+
+    def best_assignments(self, epsilon: float) -> tuple[Assignment, Assignment]:
+        """Return the best fractional assignments of Theorem B.6, in the order it takes them.
+
+        Found by a linear program. With them the theorem has the exact loss of the pair.
+
+        Raises
+        ------
+        InvalidInput
+            If the program is too large, or the added record is equal to one of `D`.
+
+        Examples
+        --------
+        >>> pair = SubsetPair.from_distributions(
+        ...     "ab", "y", without={"ab": 0.5, "": 0.5}, with_record={"ay": 0.5, "b": 0.5}
+        ... )
+        >>> round(pair.theorem_b_6(1.0).epsilon, 4)
+        2.6931
+        >>> round(pair.theorem_b_6(1.0, 0.0, *pair.best_assignments(1.0)).epsilon, 4)
+        1.6201
+        """
+        forward, backward = self._to_assign(epsilon)
+        return best_division(*forward, epsilon), best_division(*backward, epsilon)
+
+    def best_functions(
+        self, epsilon: float, seconds: float = 5.0
+    ) -> tuple[Assignment, Assignment] | None:
+        """Return the best assignments of Theorem B.6 that are functions, if that is proved.
+
+        None where it is not, within these seconds for each.
+
+        Raises
+        ------
+        InvalidInput
+            If the added record is equal to one of `D`.
+        """
+        forward, backward = self._to_assign(epsilon)
+        limit = _validate.positive("seconds", seconds)
+        first = best_function(*forward, epsilon, limit)
+        second = None if first is None else best_function(*backward, epsilon, limit)
+        return None if first is None or second is None else (first, second)
+
+    def _to_assign(
+        self, epsilon: float
+    ) -> tuple[tuple[_Weighted, _Weighted], tuple[_Weighted, _Weighted]]:
+        """Return what is assigned to what, with weights, for absence and for presence."""
+        growth = math.exp(_closed_form_epsilon(epsilon))
+        self._require_record_apart()
+        reachable = self._reachable()
+        without = {subset: float(weight) for subset, weight in self.without.items()}
+        room = {subset: plain + added / growth for subset, (plain, added) in reachable.items()}
+        load = {subset: plain + added * growth for subset, (plain, added) in reachable.items()}
+        return (without, room), (load, without)
 
     def exact(self, epsilon: float, delta: float = 0.0) -> PairLoss:
         """Return the exact loss, over all pure epsilon-DP mechanisms, by linear programming.
@@ -251,8 +344,8 @@ class SubsetPair:
         epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
         program = SubsetProgram.of(in_order((*self.database, self.record)), epsilon)
         return PairLoss.by_shift_rule(
-            math.log(program.largest_ratio(self.with_record, self.without)),
-            math.log(program.largest_ratio(self.without, self.with_record)),
+            loss_not_below(program.largest_ratio(self.with_record, self.without).proved),
+            loss_not_below(program.largest_ratio(self.without, self.with_record).proved),
             epsilon,
             delta,
         )
@@ -303,9 +396,45 @@ class SubsetPair:
         return reachable
 
 
+class _Copies:
+    """Numbers for the records of a database, different for equal ones."""
+
+    def __init__(self, database: Subset) -> None:
+        self.names: dict[tuple[Hashable, int], int] = {}
+        for number, record in enumerate(database):
+            copy = sum(1 for known, _ in self.names if known == record)
+            self.names[record, copy] = number
+
+    def named(self, database: Subset) -> list[int]:
+        """Return the numbers of a database that has the first so many copies of every record."""
+        return [
+            self.names[record, copy]
+            for record, count in Counter(database).items()
+            for copy in range(count)
+        ]
+
+    def apart(self, law: Mapping[Subset, Any], database: Subset) -> dict[Subset, Any]:
+        """Return the law of numbers, every choice of copies being as probable as any other."""
+        available = Counter(database)
+        spread: dict[Subset, Any] = {}
+        for subset, weight in law.items():
+            kept = Counter(subset)
+            choices = [
+                itertools.combinations(
+                    [self.names[record, copy] for copy in range(count)], kept[record]
+                )
+                for record, count in available.items()
+            ]
+            ways = math.prod(math.comb(count, kept[record]) for record, count in available.items())
+            for chosen in itertools.product(*choices):
+                spread[in_order(itertools.chain.from_iterable(chosen))] = weight / ways
+        return spread
+
+
 def _closed_form_epsilon(epsilon: float, steps: int = 1) -> float:
     """Return an epsilon whose exponential exists, also for this many steps."""
-    if _validate.epsilon(epsilon) * steps > 700:
+    epsilon = _validate.epsilon(epsilon)
+    if epsilon * steps > 700:
         most = 700 / steps
         raise InvalidInput(
             f"Expected epsilon={epsilon:g} to be at most {most:g} for a closed form."
@@ -348,8 +477,8 @@ def _distribution(name: str, given: Mapping[Any, float], whole: Subset) -> dict[
 
 def _assignment(
     name: str, given: Assignment | None, domain: Iterable[Subset], image: Iterable[Subset]
-) -> dict[Subset, Subset]:
-    """Return a checked assignment, by default to the nearest subset of the image."""
+) -> Shares:
+    """Return a checked assignment as shares, by default to the nearest subset of the image."""
     targets = dict.fromkeys(image)
     if given is None:
         apart = [subset for subset in domain if subset not in targets]
@@ -363,23 +492,46 @@ def _assignment(
             subset: min(targets, key=lambda target: (distance(subset, target), repr(target)))
             for subset in apart
         }
-        return {subset: nearest.get(subset, subset) for subset in domain}
+        return {subset: {nearest.get(subset, subset): 1.0} for subset in domain}
     _validate.mapping(name, given, "from subsets to subsets")
     ordered = {
-        in_order(_records(name, subset)): in_order(_records(name, target))
-        for subset, target in given.items()
+        in_order(_records(name, subset)): _targets(name, target) for subset, target in given.items()
     }
-    assigned: dict[Subset, Subset] = {}
+    assigned: Shares = {}
     for subset in domain:
         if subset not in ordered:
             raise InvalidInput(f"Expected {name} to say where {list(subset)} goes.")
-        if ordered[subset] not in targets:
-            raise InvalidInput(
-                f"Expected {name} to send {list(subset)} to a possible output, "
-                f"not to {list(ordered[subset])}."
-            )
+        for target in ordered[subset]:
+            if target not in targets:
+                raise InvalidInput(
+                    f"Expected {name} to send {list(subset)} to a possible output, "
+                    f"not to {list(target)}."
+                )
         assigned[subset] = ordered[subset]
     return assigned
+
+
+def _targets(name: str, given: Any) -> dict[Subset, float]:
+    """Return where a subset goes, with shares whose sum is 1."""
+    if not isinstance(given, Mapping):
+        return {in_order(_records(name, given)): 1.0}
+    shares = {
+        in_order(_records(name, target)): _validate.probability(f"a share of {name}", share)
+        for target, share in given.items()
+    }
+    total = math.fsum(shares.values())
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise InvalidInput(f"Expected the shares of {name} to sum to 1, got {total:.12g}.")
+    return {target: share / total for target, share in shares.items() if share}
+
+
+def _shares_of(assignment: Shares) -> Iterator[tuple[Subset, Subset, Fraction]]:
+    """Yield where every subset goes, with shares that sum to exactly 1."""
+    for subset, targets in assignment.items():
+        shares = {target: Fraction(share) for target, share in targets.items()}
+        total = sum(shares.values())
+        for target, share in shares.items():
+            yield subset, target, share / total
 
 
 def _records(name: str, values: Iterable[Hashable]) -> Subset:
@@ -394,10 +546,6 @@ def _records(name: str, values: Iterable[Hashable]) -> Subset:
             f"Expected {name} to hold records that are numbers or texts, got {shown(values)}."
         ) from error
     return records
-
-
-def _geometric_sum(ratio: float, terms: int) -> float:
-    return math.fsum(ratio**power for power in range(terms))
 
 
 @dataclass(frozen=True)

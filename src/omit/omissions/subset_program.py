@@ -4,6 +4,10 @@ The probability `g(C)` that a pure epsilon-DP mechanism answers in a given set m
 function whose ratio between neighbours is at most `e^epsilon` (small multiples of it are
 probabilities of a one-bit mechanism), and such a function on the subsets of `D'` extends to all
 databases. So the largest ratio of the two expectations is a linear-fractional program.
+
+What a solver returns is only where to look. Its function is repaired until all ratios are bounded,
+which gives a ratio that is attained, and its multipliers until they prove one that is not exceeded;
+both are evaluated in rational numbers, with `e^epsilon` rounded to the side that keeps them true.
 """
 
 from __future__ import annotations
@@ -13,22 +17,53 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from omit._numeric import FloatArray, as_array
+from omit._numeric import FloatArray, as_array, not_above, not_below
 from omit.errors import InvalidInput
 
 Subset: TypeAlias = tuple[Hashable, ...]
+Step: TypeAlias = tuple[Subset, Subset]
+Weights: TypeAlias = Mapping[Subset, float | Fraction]
 
 # Beyond these the linear program is too large, or its coefficients too far apart to be solved.
 LARGEST_PROGRAM = 1024
 LARGEST_PROGRAM_EPSILON = 10.0
-# How far the attained value and the proved bound of a linear program may lie apart.
+# How far the attained value and the proved bound of a linear program may lie apart, and how near
+# they are tried to be brought.
 _CERTIFIED = 1e-6
+_CLOSE = 1e-12
 _ROUNDS = 4
+_DIGITS = 40
+# What keeps products of floats below a limit in spite of their rounding.
+_SHRINK = 1 - 2.0**-50
+
+
+@dataclass(frozen=True)
+class CertifiedRatio:
+    """The largest ratio of two expectations over all pure mechanisms, between two numbers.
+
+    Attributes
+    ----------
+    proved
+        What no mechanism exceeds, by the multipliers.
+    attained
+        What the function attains.
+    function
+        Positive numbers for all parts, in proportion to which a mechanism may answer.
+    multipliers
+        How often the inequality `g(C) <= e^epsilon g(C')` is used for a step from `C` to `C'`.
+    """
+
+    proved: Fraction
+    attained: Fraction
+    function: Mapping[Subset, float]
+    multipliers: Mapping[Step, float]
 
 
 @dataclass(frozen=True)
@@ -37,7 +72,12 @@ class SubsetProgram:
 
     index: Mapping[Subset, int]
     steps: tuple[tuple[int, int], ...]
-    growth: float
+    epsilon: float
+
+    @property
+    def growth(self) -> float:
+        """The largest ratio of neighbours, to the nearest floating-point number."""
+        return math.exp(self.epsilon)
 
     @classmethod
     def of(cls, larger: Subset, epsilon: float) -> SubsetProgram:
@@ -66,16 +106,13 @@ class SubsetProgram:
             for record in dict.fromkeys(larger)
             if in_order((*subset, record)) in index
         )
-        return cls(index, steps, math.exp(epsilon))
+        return cls(index, steps, epsilon)
 
-    def largest_ratio(
-        self, numerator: Mapping[Subset, float], denominator: Mapping[Subset, float]
-    ) -> float:
+    def largest_ratio(self, numerator: Weights, denominator: Weights) -> CertifiedRatio:
         """Return the largest ratio of the two expectations of a function with bounded ratios.
 
-        The solver's answer is not believed: its function is repaired until all ratios are
-        bounded, which gives a value that is attained, and its multipliers until they prove a
-        bound. The program is solved again in the scale of the last function until both agree.
+        The program is solved again in the scale of the last function until what is proved and
+        what is attained agree.
 
         Raises
         ------
@@ -84,19 +121,47 @@ class SubsetProgram:
         """
         above, below = self._weights(numerator), self._weights(denominator)
         scale = np.ones(len(self.index))
+        best: CertifiedRatio | None = None
         for _ in range(_ROUNDS):
             solution = self._solve(above, below, scale)
             if solution is None:
                 continue
             function, multipliers = solution
             scale = self._repaired(function * scale)
-            attained = float(above @ scale) / float(below @ scale)
-            proved = self._proved(multipliers, above, below)
-            if proved <= attained * (1 + _CERTIFIED):
-                return max(proved, 1.0)
+            found = self._certified(numerator, denominator, scale, multipliers)
+            best = found if best is None else _nearer(best, found)
+            if best.proved <= best.attained * (1 + Fraction(_CLOSE)):
+                return best
+        if best is not None and best.proved <= best.attained * (1 + Fraction(_CERTIFIED)):
+            return best
         raise InvalidInput(
             "The exact linear program could not be solved reliably; use a closed form, or a "
             "smaller database or epsilon."
+        )
+
+    def _certified(
+        self,
+        numerator: Weights,
+        denominator: Weights,
+        function: FloatArray,
+        multipliers: FloatArray,
+    ) -> CertifiedRatio:
+        """Return what a function with bounded ratios attains, and what multipliers prove."""
+        parts = list(self.index)
+        values = dict(zip(parts, function.tolist(), strict=True))
+        first, second = self._pairs
+        used = {
+            (parts[one], parts[other]): weight
+            for one, other, weight in zip(
+                first.tolist(), second.tolist(), multipliers.tolist(), strict=True
+            )
+            if weight > 0
+        }
+        return CertifiedRatio(
+            self.proved(used, numerator, denominator),
+            expectation(numerator, values) / expectation(denominator, values),
+            values,
+            used,
         )
 
     def _solve(
@@ -149,46 +214,70 @@ class SubsetProgram:
         largest = float(function.max())
         farthest = max(len(subset) for subset in self.index)
         repaired = np.maximum(function, largest * self.growth ** (-2.0 * farthest) * 1e-3)
+        repaired = as_array(repaired / repaired.max())
+        growth = max(1.0, float(growth_between(self.epsilon)[0]) * _SHRINK)
         while True:
             limits = repaired.copy()
-            np.minimum.at(limits, first, self.growth * repaired[second])
+            np.minimum.at(limits, first, growth * repaired[second])
             if (limits == repaired).all():
-                return as_array(repaired / repaired.max())
+                return repaired
             repaired = limits
 
-    def _proved(self, multipliers: FloatArray, above: FloatArray, below: FloatArray) -> float:
+    def is_bounded(self, function: Mapping[Subset, float]) -> bool:
+        """Tell whether all ratios of a positive function are bounded, in rational numbers."""
+        growth = growth_between(self.epsilon)[0]
+        exact = {subset: Fraction(value) for subset, value in function.items()}
+        parts = list(self.index)
+        return all(value > 0 for value in exact.values()) and all(
+            exact[parts[one]] <= growth * exact[parts[other]]
+            and exact[parts[other]] <= growth * exact[parts[one]]
+            for one, other in self.steps
+        )
+
+    def proved(
+        self, multipliers: Mapping[Step, float], numerator: Weights, denominator: Weights
+    ) -> Fraction:
         """Return the bound that multipliers prove, after what they leave open is moved on.
 
-        For every function with bounded ratios, `Σ above g <= Σ (above - A^T y) g`, as y >= 0 and
-        `A g <= 0`. What remains at a part that the denominator does not see is moved to a
-        neighbour nearer to one that it does see, at the price of a factor.
+        For every function `g` with bounded ratios, and multipliers `y >= 0` of the inequalities
+        `g(C) <= E g(C')`, written `A g <= 0`, `sum above g <= sum (above - A^T y) g`. What remains
+        at a part that the denominator does not see is moved to a neighbour nearer to one that it
+        does see, at the price of a factor `E`. All of it grows with `E`, which is rounded up.
         """
-        first, second = self._pairs
-        multipliers = np.maximum(multipliers, 0.0)
-        remaining = above.copy()
-        np.subtract.at(remaining, first, multipliers)
-        np.add.at(remaining, second, self.growth * multipliers)
-        distance = np.where(below > 0, 0, len(self.index))
-        while True:
-            nearer = distance.copy()
-            np.minimum.at(nearer, first, distance[second] + 1)
-            if (nearer == distance).all():
-                break
-            distance = nearer
-        next_one = np.full(len(remaining), -1)
-        towards = distance[second] == distance[first] - 1
-        next_one[first[towards]] = second[towards]
-        for part in np.argsort(-distance):
-            if distance[part] > 0 and remaining[part] > 0:
-                remaining[next_one[part]] += self.growth * remaining[part]
-                remaining[part] = 0.0
-        seen = below > 0
-        return float((remaining[seen] / below[seen]).max())
+        growth = growth_between(self.epsilon)[1]
+        remaining = {subset: Fraction(numerator.get(subset, 0)) for subset in self.index}
+        for (one, other), weight in multipliers.items():
+            exact = Fraction(weight)
+            remaining[one] -= exact
+            remaining[other] += growth * exact
+        seen = {subset: Fraction(weight) for subset, weight in denominator.items() if weight}
+        next_one, order = self._towards(seen)
+        for part in reversed(order):
+            if part not in seen and remaining[part] > 0:
+                remaining[next_one[part]] += growth * remaining[part]
+        return max(remaining[part] / weight for part, weight in seen.items())
+
+    def _towards(self, seen: Iterable[Subset]) -> tuple[dict[Subset, Subset], list[Subset]]:
+        """Return the next part on a shortest way to one of these, and all by their distance."""
+        parts = list(self.index)
+        neighbours: dict[Subset, list[Subset]] = {part: [] for part in parts}
+        for one, other in self.steps:
+            neighbours[parts[one]].append(parts[other])
+            neighbours[parts[other]].append(parts[one])
+        order = list(seen)
+        reached, next_one = set(order), {}
+        for part in order:  # which grows meanwhile
+            for neighbour in neighbours[part]:
+                if neighbour not in reached:
+                    reached.add(neighbour)
+                    next_one[neighbour] = part
+                    order.append(neighbour)
+        return next_one, order
 
     def largest_excess(
         self,
-        first: Mapping[Subset, float],
-        second: Mapping[Subset, float],
+        first: Weights,
+        second: Weights,
         growth_after: float,
         delta: float,
     ) -> float:
@@ -205,10 +294,10 @@ class SubsetProgram:
         )
         return max(value, 0.0)
 
-    def _weights(self, distribution: Mapping[Subset, float]) -> FloatArray:
+    def _weights(self, distribution: Weights) -> FloatArray:
         weights = np.zeros(len(self.index))
         for subset, probability in distribution.items():
-            weights[self.index[subset]] = probability
+            weights[self.index[subset]] = float(probability)
         return weights
 
     def _differences(self, growth: float, complement: bool = False) -> FloatArray:
@@ -237,6 +326,70 @@ class SubsetProgram:
         if not solution.success:
             raise InvalidInput(f"The exact linear program could not be solved: {solution.message}")
         return float(-solution.fun)
+
+
+def _nearer(one: CertifiedRatio, other: CertifiedRatio) -> CertifiedRatio:
+    """Return the smaller of two proved bounds with the larger of two attained ratios."""
+    upper = min(one, other, key=lambda ratio: ratio.proved)
+    lower = max(one, other, key=lambda ratio: ratio.attained)
+    return CertifiedRatio(upper.proved, lower.attained, lower.function, upper.multipliers)
+
+
+def expectation(weights: Weights, values: Mapping[Subset, float]) -> Fraction:
+    """Return a sum of products, in rational numbers."""
+    return sum(
+        (Fraction(weight) * Fraction(values[subset]) for subset, weight in weights.items()),
+        Fraction(0),
+    )
+
+
+def growth_between(epsilon: float) -> tuple[Fraction, Fraction]:
+    """Return the two neighbouring floating-point numbers between which `e^epsilon` is.
+
+    Examples
+    --------
+    >>> below, above = growth_between(1.0)
+    >>> below < above, float(below), float(above)
+    (True, 2.718281828459045, 2.7182818284590455)
+    >>> growth_between(0.0)
+    (Fraction(1, 1), Fraction(1, 1))
+    """
+    if epsilon == 0:
+        return Fraction(1), Fraction(1)
+    power = Context(prec=_DIGITS).exp(Decimal(epsilon))  # half a unit of its last digit off
+    below = not_above(Fraction(power.next_minus(Context(prec=_DIGITS))))
+    above = not_below(Fraction(power.next_plus(Context(prec=_DIGITS))))
+    return Fraction(below), Fraction(above)
+
+
+def loss_not_below(ratio: Fraction) -> float:
+    """Return a floating-point number not below the logarithm of a ratio, and not below 0.
+
+    Examples
+    --------
+    >>> loss_not_below(Fraction(2)), loss_not_below(Fraction(1)), loss_not_below(Fraction(1, 2))
+    (0.6931471805599454, 0.0, 0.0)
+    """
+    if ratio <= 1:
+        return 0.0
+    up = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return not_below(Fraction(up.ln(quotient).next_plus(up)))
+
+
+def loss_not_above(ratio: Fraction) -> float:
+    """Return a floating-point number not above the logarithm of a ratio, or 0 if that is smaller.
+
+    Examples
+    --------
+    >>> loss_not_above(Fraction(2)), loss_not_above(Fraction(1, 2))
+    (0.6931471805599453, 0.0)
+    """
+    if ratio <= 1:
+        return 0.0
+    down = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
+    quotient = down.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return not_above(Fraction(max(down.ln(quotient).next_minus(down), Decimal(0))))
 
 
 def in_order(records: Iterable[Hashable]) -> Subset:
