@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,8 +124,9 @@ def test_the_report_is_one_file_with_tables_figures_and_the_warning(
     file = tmp_path / "ages.html"
     assert omit_command(f"compare adult --omit poisson:0.5 --report {file}").code == 0
     page = file.read_text(encoding="utf-8")
-    # Errors, what they are made up of and two curves for mean and mode, a sweep over bounds of one.
-    assert page.count("<svg") == 9
+    # Errors, what they are made up of and two curves for mean and mode, a sweep over bounds of one,
+    # and what attackers can tell.
+    assert page.count("<svg") == 10
     assert page.count("Bounds that are chosen by looking at the data are not private") == 1
     assert "curator's eyes only" in page.replace("&#39;", "'")
     assert "nothing tested beats using all records" in page
@@ -256,3 +258,75 @@ def test_a_proportion_is_asked_for_by_its_value(omit_command: Callable[[str], Ru
     refused = omit_command(asked.format("female"))
     assert refused.code == 2
     assert "known: Female, Male" in refused.err
+
+
+BY_SEX = "compare adult --column age --statistic mean --by sex --omit poisson:0.5 --no-report"
+
+
+def test_every_group_is_asked_the_same(omit_command: Omit) -> None:
+    run = omit_command(BY_SEX)
+    assert run.code == 0
+    assert "in 2 of 2 groups nothing tested beats using all records" in run.out
+    answer = omit_command(f"{BY_SEX} --json").result
+    assert [(row["sex"], row["omission"]) for row in answer["rows"]] == [
+        (sex, omission)
+        for sex in ("Female", "Male")
+        for omission in ("no omission", "Poisson sampling at rate 0.5")
+    ]
+
+
+def test_groups_are_declared_by_lists_a_file_or_a_data_set(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("wage,region,sex\n" + "5,north,1\n7,south,2\n" * 50)
+    groups = tmp_path / "groups.csv"
+    groups.write_text("sex,region\n1,north\n2,south\n")
+    asked = f"compare {file} --column wage --bounds 0 10 --statistic mean --by region,sex --json"
+    by_lists = omit_command(f"{asked} --groups north,south --groups 1,2").result
+    by_file = omit_command(f"{asked} --groups {groups}").result
+    assert by_lists["rows"] == by_file["rows"]
+    assert by_lists["empty"] == [["north", "2"], ["south", "1"]]
+    assert by_file["empty"] == []
+    seen = omit_command(f"{asked} --groups from-data").result
+    assert any("NOT private" in note for note in seen["notes"])
+
+
+def test_under_replace_a_record_may_move_unless_labels_are_fixed(omit_command: Omit) -> None:
+    moving = omit_command(f"{BY_SEX} --neighbours replace --json").result
+    used = sorted({row["base_epsilon"] for row in moving["rows"]})
+    assert used == pytest.approx([0.5, math.log1p(2 * math.expm1(0.5))], abs=1e-9)
+    asked = BY_SEX.replace("poisson:0.5", "fixed-size:1000")
+    fixed = omit_command(f"{asked} --neighbours replace --fixed-labels --json").result
+    assert {row["base_epsilon"] for row in fixed["rows"] if row["omission"] == "no omission"} == {1}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--by sex,race --groups Female,Male", "--groups once for each column of --by"),
+        ("--by sex --groups Female", "'Male'"),
+        ("--by sex --groups nowhere.csv", "Cannot read the groups in 'nowhere.csv'"),
+        ("--by sex --truth 40", "every group has its own"),
+        ("--by sex --sampled-from 100000", "sampled"),
+        ("--by age", "another column"),
+        ("--by seks", "'sex'"),
+        ("--groups Female,Male", "Expected --by"),
+        ("--fixed-labels", "Expected --by"),
+        ("--by sex --weight fnlwgt --weight-bounds 0 500000", "without weights"),
+    ],
+)
+def test_groups_that_cannot_be_asked_are_one_sentence(
+    omit_command: Omit, options: str, said: str
+) -> None:
+    run = omit_command(f"compare adult --column age --statistic mean --no-report {options}")
+    assert (run.code, run.out) == (2, "")
+    assert said in run.err
+    assert run.err.count("\n") == 1
+
+
+def test_a_report_of_groups_is_a_page(omit_command: Omit, tmp_path: Path) -> None:
+    page = tmp_path / "groups.html"
+    words = BY_SEX.replace("--no-report", f"--report {page}")
+    assert omit_command(words).code == 0
+    assert "Female" in page.read_text()

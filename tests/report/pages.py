@@ -56,6 +56,11 @@ def _sampled() -> str:
     return SampleCurves(str(way), public, way.secret_curve(50, 0.5, (0.1, 0.5))).page()
 
 
+def _grouped() -> str:
+    by_race = omit.read("adult", "age", by=["race", "sex"])
+    return omit.compare(by_race, omit.NoisyMean(), TARGET, *LOST).page(MADE)
+
+
 def _answered() -> str:
     rng = np.random.default_rng(0)
     return answer_queries(AGES, ["share:>=40", "share:>=60"], rng).page()
@@ -73,6 +78,7 @@ def _audited() -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "compare": _compared,
     "compare-all": _ranked,
+    "compare-groups": _grouped,
     "best": lambda: omit.best(AGES, omit.NoisyMode(), omit.Guarantee(0.1)).page(MADE),
     "solve": _solved,
     "bound": lambda: bound(LOST[1], TARGET).page(MADE),

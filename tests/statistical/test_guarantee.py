@@ -36,7 +36,7 @@ def test_nothing_that_asks_for_a_dp_guarantee_takes_it() -> None:
         lambda: omit.NoisyMean("gaussian").quotient(OURS, (0, 1)),  # type: ignore[arg-type]
         lambda: omit.expected_error(ages, omit.NoisyMode(), OURS),  # type: ignore[arg-type]
         lambda: omit.expected_error(ages, omit.NoisyMean(), OURS),  # type: ignore[arg-type]
-        lambda: omit.compare(ages, omit.NoisyMean(), OURS),  # type: ignore[arg-type]
+        lambda: omit.compare(ages, omit.NoisyMean(), OURS),  # type: ignore[call-overload]
     ):
         with pytest.raises(InvalidInput):
             attempt()

@@ -27,13 +27,12 @@ from omit.exact.error import ExpectedError
 from omit.mechanisms.base import NumberMechanism
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
-from omit.report.figure import series_style
+from omit.report.figure import few_plain_numbers, plainly, series_style
 from omit.report.result import Drawing, Field, Result, Table
 from omit.study.sharing import shared_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 Numbers: TypeAlias = Column | WeightedColumn
 
@@ -188,27 +187,16 @@ def _scale_uppers(axes: Axes, uppers: FloatArray, lower: float) -> None:
     else:
         axes.set_xlim(uppers[0] / 1.1, uppers[-1] * 1.1)
         axes.set_xscale("log")
-        _number_by_fives(axes.xaxis)
-    axes.xaxis.set_major_formatter(_plainly)
+        few_plain_numbers(axes.xaxis)
+    axes.xaxis.set_major_formatter(plainly)
 
 
 def _scale_errors(axes: Axes) -> None:
     """Let errors that have logarithms have a logarithmic axis."""
     if axes.dataLim.y0 > 0:
         axes.set_yscale("log")
-        _number_by_fives(axes.yaxis)
-    axes.yaxis.set_major_formatter(_plainly)
-
-
-def _number_by_fives(axis: Axis) -> None:
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_minor_locator(NullLocator())
-
-
-def _plainly(value: float, _: object) -> str:
-    return f"{value:,.10g}" if 1e-3 <= abs(value) < 1e9 or value == 0 else f"{value:g}"
+        few_plain_numbers(axes.yaxis)
+    axes.yaxis.set_major_formatter(plainly)
 
 
 def depends_on_bounds(question: Question) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from omit.accuracy.row import Row, Uninformed
 from omit.accuracy.simulated import compared_runs, looks
 from omit.data.base import Data
 from omit.data.column import Column
+from omit.data.groups import GroupedColumn
 from omit.errors import InvalidInput, NotExact, Unattainable
 from omit.exact.error import ExpectedError
 from omit.guarantee import Guarantee, NoGuarantee
@@ -27,6 +28,9 @@ from omit.mechanisms.base import Mechanism, number_errors
 from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 
+if TYPE_CHECKING:
+    from omit.accuracy.groups import GroupedComparison
+
 # Errors of this part of those of an answer that needs no data are invisible: a median that is
 # never missed has one of 1e-175, and ratios to it mean nothing.
 _INVISIBLE = 1e-15
@@ -34,24 +38,40 @@ _INVISIBLE = 1e-15
 _SETTLED = ("baseline", "unattainable", "no guarantee")
 
 
+@overload
 def compare(
     data: Data, mechanism: Mechanism, guarantee: Guarantee, *omissions: Omission, **options: Any
-) -> Comparison:
+) -> Comparison: ...
+@overload
+def compare(
+    data: GroupedColumn,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+    *omissions: Omission,
+    **options: Any,
+) -> GroupedComparison: ...
+def compare(
+    data: Data | GroupedColumn,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+    *omissions: Omission,
+    **options: Any,
+) -> Comparison | GroupedComparison:
     """Compare no omission with each omission at the same guarantee.
 
     Parameters
     ----------
     data, mechanism, guarantee
-        As for `Question`.
+        As for `Question`; or a column in groups, of which every group is asked the same.
     *omissions : Omission
         Ways to leave records out.
     **options
         The other parameters of `Question`: truth, method, runs, seed, rows_per_person,
-        sampled_from, noise_reduction, early_stop.
+        sampled_from, noise_reduction, early_stop; of groups those of `compare_groups`.
 
     Returns
     -------
-    Comparison
+    Comparison or GroupedComparison
         The first row is without omission. An omission that cannot reach the guarantee has a row
         that says so.
 
@@ -64,6 +84,10 @@ def compare(
     At (1, 0)-DP under add-remove, Poisson sampling at rate 0.5 multiplies the expected error by
     5.05; nothing tested beats using all records.
     """
+    if isinstance(data, GroupedColumn):
+        from omit.accuracy.groups import compare_groups
+
+        return compare_groups(data, mechanism, guarantee, *omissions, **options)
     return compared(Question(data, mechanism, guarantee, **options), omissions)
 
 

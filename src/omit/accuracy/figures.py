@@ -14,6 +14,7 @@ from omit.omissions.outlier_score import mixture_epsilon
 from omit.report.figure import (
     epsilon_label,
     epsilon_style,
+    few_plain_numbers,
     heat_map,
     largest_logarithm,
     panels,
@@ -30,8 +31,6 @@ _MARKERS = {"exact": "o", "simulated": "D"}
 
 def draw_comparison(axes: Axes, comparison: Comparison) -> None:
     """Draw the errors as points with intervals, and a line at that of all records."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
     labels = [str(row[0]) for row in comparison.tables()[0].rows]
     errors = [row.error for row in comparison.rows]
     for place, (row, error) in enumerate(zip(comparison.rows, errors, strict=True)):
@@ -59,10 +58,7 @@ def draw_comparison(axes: Axes, comparison: Comparison) -> None:
     values = [error.value for error in errors if error is not None]
     if min(values) > 0 and max(values) > 20 * min(values):
         axes.set_xscale("log")
-        wide = max(values) > 1000 * min(values)
-        axes.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        few_plain_numbers(axes.xaxis)
     else:
         axes.set_xlim(left=0)
     metric, unit = comparison.baseline.metric, comparison.baseline.unit

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import typer
 
 from omit.cli import options
-from omit.cli.emit import emit, made, progress_bar, report_file, tell_where
+from omit.cli.emit import emit, made, progress_bar, report_file, tell_where, write_page
 from omit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from omit.data.base import Data
     from omit.data.column import Column
+    from omit.data.groups import DeclaredGroups, GroupedColumn
     from omit.data.weighted import WeightedColumn
     from omit.guarantee import Guarantee
     from omit.mechanisms.base import Mechanism
+    from omit.omissions.base import Omission
     from omit.report.result import Result
 
     R = TypeVar("R", bound=Result)
@@ -33,7 +35,10 @@ MOST_CANDIDATES = 10_000
 
 
 class Chosen(NamedTuple):
-    """What compare, best and solve are asked: about which data, mechanisms and guarantee."""
+    """What compare, best and solve are asked: about which data, mechanisms and guarantee.
+
+    With groups, `data` are the records of all of them.
+    """
 
     context: typer.Context
     data: "Data"
@@ -44,6 +49,7 @@ class Chosen(NamedTuple):
     runs: str
     public: bool
     json: bool
+    grouped: "GroupedColumn | None" = None
 
     def target(self, epsilon: float) -> "Guarantee":
         """Return the guarantee that is asked for."""
@@ -94,6 +100,8 @@ def choose(
 ) -> Chosen:
     """Return what the options name, points for a clustering and one column for all else.
 
+    The column is in groups if the command has an option `by`, and that was given.
+
     Raises
     ------
     InvalidInput
@@ -106,6 +114,9 @@ def choose(
     for name, value in named.items():
         if value is not None and not value.strip():
             raise InvalidInput(f"Expected {name}={value!r} to be a name.")
+    by = options.names(ctx.params.get("by"))
+    if by is not None and (weight is not None or statistic in names.CLUSTERINGS):
+        raise InvalidInput("Groups are of a column without weights; leave out --by.")
     if weight is not None or weight_bounds is not None:
         if statistic not in ("mean", "all"):
             raise InvalidInput(f"Weights are for --statistic mean, not for {statistic}.")
@@ -118,12 +129,22 @@ def choose(
     if statistic not in names.CLUSTERINGS:
         if bins is None and statistic not in names.OF_SUMS:
             bins = 0
-        data = read_column(source, column, bounds, categories, table, step, missing_value, bins)
+        declared = (bounds, categories, table, step, missing_value, bins)
+        if by is not None:
+            grouped = read_groups(source, column, by, ctx.params.get("groups"), *declared)
+            _, meant = names.asked_of(grouped.whole, statistic)
+            grouped = grouped.with_columns(lambda part: names.asked_of(part, statistic)[0])
+            data = grouped.whole
+        else:
+            grouped, column_read = None, read_column(source, column, *declared)
+            data, meant = names.asked_of(column_read, statistic)
         usual = names.usual_relation(statistic, metric, mechanism, data.step is not None)
         relation = usual if neighbours is None else neighbours
-        data, statistic = names.asked_of(data, statistic)
-        mechanisms = names.column_mechanisms(data, statistic, mechanism, metric, delta, relation)
-        return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, public, json)
+        # Where a record may move to another group, both groups count their records in secret.
+        moves = grouped is not None and not ctx.params.get("fixed_labels")
+        within = "add-remove" if moves else relation
+        mechanisms = names.column_mechanisms(data, meant, mechanism, metric, delta, within)
+        return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, public, json, grouped)
     from omit.data.reading import read_points
 
     relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
@@ -169,6 +190,78 @@ def read_column(
     )
 
 
+def read_groups(
+    source: str,
+    column: str | None,
+    by: "Sequence[str]",
+    groups: "Sequence[str] | None",
+    bounds: str | None,
+    categories: str | None = None,
+    table: str | None = None,
+    step: float | None = None,
+    missing: "Sequence[str] | None" = None,
+    bins: int | None = 0,
+) -> "GroupedColumn":
+    """Return the column in groups that the options name."""
+    from omit.data.reading import read
+
+    return read(
+        source,
+        column,
+        bounds=options.declared(bounds),
+        categories=options.names(categories),
+        table=table,
+        step=step,
+        bins=bins,
+        missing=missing or (),
+        by=by,
+        groups=declared_labels(by, groups),
+    )
+
+
+def declared_labels(by: "Sequence[str]", groups: "Sequence[str] | None") -> "DeclaredGroups | None":
+    """Return the groups that the option names: lists, a file, or a name; None if there is none.
+
+    Examples
+    --------
+    >>> declared_labels(["sex", "old"], ["F,M", "yes,no"])
+    {'sex': ['F', 'M'], 'old': ['yes', 'no']}
+    >>> declared_labels(["PUMA"], ["nist-tx"])
+    'nist-tx'
+    """
+    from omit.data.base import FROM_DATA
+    from omit.data.datasets import DATASETS
+
+    if not groups:
+        return None
+    first = groups[0]
+    if len(groups) == 1 and (first == FROM_DATA or first in DATASETS):
+        return first
+    if len(groups) == 1 and first.endswith(".csv"):
+        return _labels_in(Path(first), by)
+    if len(groups) != len(by):
+        raise InvalidInput(
+            f"Expected --groups once for each column of --by, {', '.join(by)}, got it "
+            f"{len(groups)} times."
+        )
+    return {name: options.names(labels) or [] for name, labels in zip(by, groups, strict=True)}
+
+
+def _labels_in(file: Path, by: "Sequence[str]") -> "list[tuple[str, ...]]":
+    """Return the groups that are listed in a CSV file."""
+    import csv
+
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
+            rows = list(csv.DictReader(lines))
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise InvalidInput(f"Cannot read the groups in {str(file)!r}: {error}.") from error
+    for name in by:
+        if not rows or rows[0].get(name) is None:
+            raise InvalidInput(f"Expected a column {name!r} of labels in {str(file)!r}.")
+    return list(dict.fromkeys(tuple(row[name] or "" for name in by) for row in rows))
+
+
 def read_survey(
     source: str,
     column: str | None,
@@ -201,6 +294,9 @@ def compare(
     chosen: Chosen,
     epsilon: options.Epsilon = 1.0,
     omit: options.Omissions = None,
+    by: options.By = None,
+    groups: options.GroupLabels = None,
+    fixed_labels: options.FixedLabels = False,
     sampled_from: options.SampledFrom = None,
     rows_per_person: options.RowsPerPerson = 1,
     no_noise_reduction: options.NoNoiseReduction = False,
@@ -212,18 +308,26 @@ def compare(
     """What does an omission cost in accuracy, at the same privacy?"""
     from omit.accuracy.compare import compare as run_comparison
     from omit.accuracy.ranking import ranked
-    from omit.accuracy.search import usual_omissions
     from omit.data.weighted import WeightedColumn
-    from omit.omissions.names import parse_omission
 
     data, target, json = chosen.data, chosen.target(epsilon), chosen.json
     # With weights the curves of a report take minutes: it is written if it is asked for.
     unasked = None if json or isinstance(data, WeightedColumn) else Path("omit-report.html")
     file = report_file(report, no_report, unasked)
-    if omit is None:
-        omissions = usual_omissions(chosen.neighbours, data.size)
-    else:
-        omissions = tuple(parse_omission(text, data.size) for text in omit)
+    asked = {
+        "method": method,
+        "noise_reduction": not no_noise_reduction,
+        "rows_per_person": rows_per_person,
+        "seed": seed,
+        "early_stop": chosen.runs != options.PUBLISHED_RUNS,
+        "sampled_from": sampled_from,
+    }
+    if chosen.grouped is not None:
+        _compare_groups(chosen, target, omit, fixed_labels, file, asked)
+        return
+    if groups or fixed_labels:
+        raise InvalidInput("Expected --by COLUMN,..., since there are groups.")
+    omissions = _omissions(omit, chosen.neighbours, data.size)
     comparisons = []
     with progress_bar("comparing", None, not json) as advance:
         for mechanism in chosen.mechanisms:
@@ -233,12 +337,7 @@ def compare(
                 target,
                 *omissions,
                 **chosen.settings(mechanism),
-                method=method,
-                noise_reduction=not no_noise_reduction,
-                rows_per_person=rows_per_person,
-                seed=seed,
-                early_stop=chosen.runs != options.PUBLISHED_RUNS,
-                sampled_from=sampled_from,
+                **asked,
             )
             comparisons.append(chosen.cautious(comparison))
             advance()
@@ -250,6 +349,54 @@ def compare(
             cores = os.cpu_count() or 1
             write_report(file, comparisons, advance, cores, lambda: made(chosen.context))
         tell_where(chosen.context, file)
+
+
+def _omissions(texts: "Sequence[str] | None", neighbours: str, size: int) -> "tuple[Omission, ...]":
+    """Return the omissions that are named, or the usual ones, for so many records."""
+    from omit.accuracy.search import usual_omissions
+    from omit.omissions.names import parse_omission
+
+    if texts is None:
+        return usual_omissions(neighbours, size)
+    return tuple(parse_omission(text, size) for text in texts)
+
+
+def _compare_groups(
+    chosen: Chosen,
+    target: "Guarantee",
+    texts: "Sequence[str] | None",
+    fixed_labels: bool,
+    file: Path | None,
+    asked: "Mapping[str, Any]",
+) -> None:
+    """Print the comparisons of all groups, and write their report."""
+    from omit.accuracy.groups import compare_groups
+
+    assert chosen.grouped is not None
+    if chosen.truth is not None:
+        raise InvalidInput("Expected no --truth of groups: every group has its own.")
+    relation = chosen.neighbours if fixed_labels else "add-remove"
+    number = len(_omissions(texts, relation, chosen.data.size))
+    omissions = [lambda size, at=at: _omissions(texts, relation, size)[at] for at in range(number)]
+    results = []
+    steps = len(chosen.grouped) * len(chosen.mechanisms)
+    with progress_bar("comparing groups", steps, not chosen.json) as advance:
+        for mechanism in chosen.mechanisms:
+            result = compare_groups(
+                chosen.grouped,
+                mechanism,
+                target,
+                *omissions,
+                fixed_labels=fixed_labels,
+                cores=os.cpu_count() or 1,
+                advance=advance,
+                runs=chosen.settings(mechanism)["runs"],
+                **asked,
+            )
+            results.append(chosen.cautious(result))
+    emit(chosen.context, *results, json=chosen.json)
+    if file is not None:
+        write_page(chosen.context, file, *results)
 
 
 def best(

@@ -132,6 +132,32 @@ Categories = Annotated[
     str | None,
     _option("Comma-separated declared categories of a text column.", default="the registered ones"),
 ]
+By = Annotated[
+    str | None,
+    _option(
+        "Comma-separated columns whose labels put every record into one group: the same question "
+        "is asked in each.",
+        "--by",
+        default="no groups",
+    ),
+]
+GroupLabels = Annotated[
+    list[str] | None,
+    _option(
+        "All labels that there can be: a list, one for each column of --by, a CSV file with these "
+        "columns, a registered data set, or from-data, which is not private.",
+        "--groups",
+        default="the registered ones",
+        metavar="LABEL,...|FILE|DATASET",
+    ),
+]
+FixedLabels = Annotated[
+    bool,
+    _option(
+        "With --by under replace: labels cannot change, and the sizes of groups are public.",
+        "--fixed-labels",
+    ),
+]
 Weight = Annotated[
     str | None,
     _option(

@@ -132,8 +132,8 @@ class GroupedColumn:
             sentences.append(f"{by}: {groups} no record, and would be released all the same.")
         return (*self.whole.notes, *sentences)
 
-    def with_origin(self, change: Callable[[Column], Column]) -> GroupedColumn:
-        """Return the same groups of columns that say something else about where they come from."""
+    def with_columns(self, change: Callable[[Column], Column]) -> GroupedColumn:
+        """Return the same groups with another column of each."""
         return replace(self, parts={labels: change(part) for labels, part in self.parts.items()})
 
 

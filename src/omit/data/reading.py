@@ -197,7 +197,7 @@ def read(
                 step=step,
                 bins=bins,
             )
-            return parts.with_origin(lambda part: replace(part, **origin))
+            return parts.with_columns(lambda part: replace(part, **origin))
         if bounds is not None:
             made = read_numbers(opened, position, bounds, codes, step=step, bins=bins)
         else:

@@ -13,6 +13,7 @@ from omit._text import promised
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -83,6 +84,27 @@ def panels(
 
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
+
+
+def few_plain_numbers(axis: Axis) -> None:
+    """Mark few places of a logarithmic axis, with numbers as people write them."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    low, high = axis.get_data_interval()
+    axis.set_major_locator(LogLocator(subs=(1,) if high > 1000 * low else (1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(plainly)
+
+
+def plainly(value: float, _: object = None) -> str:
+    """Return the number at a place of an axis, without powers of ten where people can read it.
+
+    Examples
+    --------
+    >>> plainly(20000.0), plainly(0.002), plainly(1e-5)
+    ('20,000', '0.002', '1e-05')
+    """
+    return f"{value:,.10g}" if 1e-3 <= abs(value) < 1e9 or value == 0 else f"{value:g}"
 
 
 def violins(

@@ -1,0 +1,186 @@
+"""The same comparison in every group, under one guarantee."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import omit
+from omit import Guarantee, NoisyMean, NoisyMode, PoissonSampling
+from omit.accuracy.groups import compare_groups, guarantee_of_a_group
+from omit.errors import InvalidInput
+from omit.omissions import FixedSizeSampling, ThresholdOutlierRemoval
+
+TARGET = Guarantee(1.0)
+AGES = omit.read("adult", "age", by="sex")
+
+
+def _mechanism(ones: int, epsilon: float) -> np.ndarray:
+    """Return the law of whether a number is even, told with as much noise as epsilon needs."""
+    right = 1 / (1 + math.exp(-epsilon))
+    return np.array([right, 1 - right] if ones % 2 else [1 - right, right])
+
+
+def _loss(first: Any, second: Any, epsilon: float) -> float:
+    """Return the loss of both groups' answers together on two databases of (group, value)."""
+
+    def law(records: Any) -> np.ndarray:
+        counts = Counter(records)
+        one, two = (_mechanism(counts[group, 1], epsilon) for group in ("a", "b"))
+        return np.outer(one, two).ravel()
+
+    return float(np.abs(np.log(law(first) / law(second))).max())
+
+
+RECORDS = list(itertools.product("ab", (0, 1)))
+DATABASES = [
+    database
+    for size in range(4)
+    for database in itertools.combinations_with_replacement(RECORDS, size)
+]
+
+
+def test_all_groups_together_promise_what_each_promises_under_add_remove() -> None:
+    each = guarantee_of_a_group(TARGET)
+    losses = [
+        _loss((*database, record), database, each.epsilon)
+        for database in DATABASES
+        for record in RECORDS
+    ]
+    assert max(losses) == pytest.approx(TARGET.epsilon, abs=1e-12)
+
+
+def test_a_record_that_moves_changes_two_groups_and_no_more_is_lost_than_promised() -> None:
+    target = Guarantee(1.0, neighbours="replace")
+    each = guarantee_of_a_group(target)
+    assert (each.epsilon, each.neighbours) == (0.5, "add-remove")
+    moves = {
+        (first, second): _loss((*database, first), (*database, second), each.epsilon)
+        for database in DATABASES
+        for first, second in itertools.permutations(RECORDS, 2)
+    }
+    assert max(moves.values()) == pytest.approx(target.epsilon, abs=1e-12)
+    within = max(loss for (first, second), loss in moves.items() if first[0] == second[0])
+    assert within == pytest.approx(each.epsilon, abs=1e-12)
+
+
+def test_delta_is_shared_by_the_two_groups_of_a_move() -> None:
+    target = Guarantee(1.0, 1e-6, "replace")
+    each = guarantee_of_a_group(target)
+    together = each.to("replace")
+    assert isinstance(together, Guarantee)
+    assert together.implies(target)
+    assert 2 * each.delta <= target.delta
+    assert guarantee_of_a_group(target, fixed_labels=True) == target
+
+
+def test_every_group_is_compared_as_if_it_were_alone() -> None:
+    sample = PoissonSampling(0.5)
+    result = compare_groups(AGES, NoisyMean(), TARGET, sample)
+    for labels, found in result.comparisons.items():
+        alone = omit.compare(AGES[labels], NoisyMean(), TARGET, sample)
+        for row, other in zip(found.rows, alone.rows, strict=True):
+            assert row.error is not None
+            assert other.error is not None
+            assert row.error.value == pytest.approx(other.error.value, rel=2e-6)
+            assert (row.standing, row.promise) == (other.standing, other.promise)
+    assert result.verdict.startswith(
+        "At (1, 0)-DP under add-remove for all 2 groups together, in 2"
+    )
+
+
+def test_the_group_that_is_harmed_most_comes_first() -> None:
+    frame = omit.read("adult", "age", by="race")
+    result = compare_groups(frame, NoisyMean(), TARGET, PoissonSampling(0.1))
+    ratios = [each.rows[1].ratio or 0.0 for _, each in result.by_harm]
+    assert ratios == sorted(ratios, reverse=True)
+    assert [row[0] for row in result.tables()[0].rows] == [
+        labels[0] for labels, _ in result.by_harm
+    ]
+    assert len(result.to_frame()) == 2 * len(frame)
+
+
+# Of THEORY 7.8: records of mean 40, bounds 0 to 125, epsilon 1, no omission.
+@pytest.mark.parametrize(
+    ("variant", "errors"),
+    [
+        ("published", (461, 294, 80.8, 22.7, 6.74)),
+        ("sum-and-count", (122, 112, 63.1, 22.6, 6.74)),
+    ],
+)
+def test_in_tiny_groups_no_answer_tells_more_than_the_middle_of_the_bounds(
+    variant: Any, errors: tuple[float, ...]
+) -> None:
+    sizes = (1, 3, 10, 30, 100)
+    frame = pd.DataFrame({"group": np.repeat(sizes, sizes), "value": 40})
+    grouped = omit.read(frame, "value", by="group", groups=sizes, bounds=(0, 125))
+    result = compare_groups(grouped, NoisyMean(variant=variant), TARGET, PoissonSampling(0.1))
+    found = [each.baseline.value for each in result.comparisons.values()]
+    assert found == pytest.approx(errors, rel=5e-3)
+    blind = [not each.informs(each.rows[0]) for each in result.comparisons.values()]
+    assert blind == [error > 56.25 for error in found]  # that of the constant 62.5
+    assert "in 3 of 5 groups nothing tells more than the middle of the bounds (1; 3; 10)" in (
+        result.verdict
+    )
+
+
+def test_samples_of_a_fixed_size_are_of_every_groups_own_size() -> None:
+    target = Guarantee(1.0, neighbours="replace")
+    half = compare_groups(
+        AGES,
+        NoisyMean(),
+        target,
+        lambda size: FixedSizeSampling(size // 2, size),
+        fixed_labels=True,
+    )
+    sizes = [each.rows[1].omission.size for each in half.comparisons.values()]  # type: ignore[attr-defined]  # of samples
+    assert sizes == [part.size // 2 for part in AGES.parts.values()]
+    assert half._omissions == ["fixed-size (1)"]
+    assert any("sizes of groups public" in note for note in half.notes)
+    moving = compare_groups(AGES, NoisyMean(), target, PoissonSampling(0.5))
+    assert any("changes two" in note for note in moving.notes)
+    assert moving.first.question.guarantee == Guarantee(0.5)
+
+
+def test_a_group_without_an_answer_is_said_and_does_not_stop_the_others() -> None:
+    frame = pd.DataFrame({"group": ["a"] * 5 + ["b"] * 50, "value": [0] * 5 + [7, 9] * 25})
+    grouped = omit.read(frame, "value", by="group", groups=["a", "b"], bounds=(0, 10))
+    result = compare_groups(grouped, NoisyMean(), TARGET, PoissonSampling(0.5))
+    assert list(result.comparisons) == [("b",)]
+    assert any(note.startswith("a: no answer, because ") for note in result.notes)
+    with pytest.raises(InvalidInput):
+        compare_groups(
+            omit.read(frame[:5], "value", by="group", groups=["a"], bounds=(0, 10)),
+            NoisyMean(),
+            TARGET,
+        )
+
+
+def test_what_leaves_no_guarantee_is_no_promise_of_any_group() -> None:
+    removal = ThresholdOutlierRemoval(0.3)
+    result = compare_groups(AGES, NoisyMean(), TARGET, removal)
+    assert result.quantities()["epsilon"] == [None, None]
+    assert "no omission was tested that reaches the guarantee" in result.verdict
+    assert any(note.startswith("No guarantee: ") for note in result.notes)
+
+
+def test_a_result_of_groups_shows_itself() -> None:
+    result = compare_groups(AGES, NoisyMode(), TARGET, PoissonSampling(0.9))
+    axes = result.plot()
+    assert len(axes.get_lines()) == 2
+    assert [np.shape(line.get_xydata()) for line in axes.get_lines()] == [(2, 2), (2, 2)]
+    content = result.to_json()
+    assert (content["groups"], content["by"], len(content["rows"])) == (2, ["sex"], 4)
+    assert "In short" in result.page()
+    assert result.quantities()["epsilon"] == [(1.0, 1.0)]
+
+
+def test_groups_are_not_asked_about_a_population() -> None:
+    with pytest.raises(InvalidInput, match="sampled_from"):
+        compare_groups(AGES, NoisyMean(), TARGET, sampled_from=100_000)
