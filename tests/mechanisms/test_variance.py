@@ -144,7 +144,7 @@ def test_the_noise_of_a_sample_of_fixed_size_is_integrated() -> None:
         FixedSizeSampling(300, 400),
     )
     integrated, drawn = expected_error(*setting), expected_error(*setting, "simulated")
-    assert "samples are too many" in (integrated.reason or "")
+    assert integrated.method == "simulated"  # four values and 171,700 samples, and wide noise
     assert integrated.high - integrated.low < 0.2 * (drawn.high - drawn.low)
     assert integrated.low < drawn.high
     assert drawn.low < integrated.high

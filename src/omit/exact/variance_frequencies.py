@@ -40,9 +40,16 @@ class Mesh:
 
     @classmethod
     def of(
-        cls, offsets: FloatArray, spread: FloatArray, last_alpha: float, last_omega: float
+        cls,
+        offsets: FloatArray,
+        spread: FloatArray,
+        last_alpha: float,
+        last_omega: float,
+        slack: float = SLACK,
     ) -> Self:
         """Return a mesh of all frequencies up to these.
+
+        `slack` is by how much R may move between points along one axis, as a part of the weights.
 
         Raises
         ------
@@ -62,7 +69,7 @@ class Mesh:
         movement = [
             spread @ np.abs(some - np.average(some, weights=spread)) for some in (offsets, squares)
         ]
-        column, row = (2 * SLACK * total / float(some) for some in movement)
+        column, row = (2 * slack * total / float(some) for some in movement)
         angles = 2 ** math.ceil(math.log2(2 * np.pi / (step * column)))
         column = 2 * np.pi / (step * angles)
         number = math.ceil(last_alpha / column)

@@ -35,6 +35,7 @@ from omit.exact.noisy_variance import (
     two_sums_errors,
 )
 from omit.exact.sampled_variance import sampled_variance_error
+from omit.exact.sized_variance import sized_variance_error
 from omit.guarantee import REPLACE, Guarantee, NoNoiseNeeded
 from omit.laws.design import Design, FixedSize
 from omit.laws.noise import LogConcaveNoise, NoNoise, noise_named
@@ -205,11 +206,16 @@ class PreparedVariance(base.Prepared):
     def exact_error(
         self, design: Design, *, tolerance: float = 1e-9, details: bool = True, quick: bool = False
     ) -> ExpectedError:
-        """Return the error where it is certain which records are left, or by three sums."""
+        """Return the error by two sums or three, or averaged over all that can be left."""
         inclusion = np.ones(len(self.counts)) if design.keeps_all else design.inclusion
         if inclusion is None or (self._is_bare and ((inclusion > 0) & (inclusion < 1)).any()):
-            reason = "the samples are too many, or the noise is too wide beside them"
-            value = self._over_outcomes(self.counts, design, reason)
+            reason = "the samples are too many"
+            try:
+                value = self._over_outcomes(self.counts, design, reason)
+            except NotExact:
+                if design.size is None or self._is_bare:
+                    raise
+                return self._of_fixed_size(design.size, quick)
             return self._exactly(value, _RULES * value + self._rounding(value))
         if ((inclusion > 0) & (inclusion < 1)).any():
             return self._of_sample(inclusion, quick)
@@ -279,6 +285,20 @@ class PreparedVariance(base.Prepared):
                 inclusion,
                 self.noises[0],
                 self.truth / self.square,
+            )
+        )
+
+    def _of_fixed_size(self, size: int, quick: bool) -> ExpectedError:
+        if quick:
+            raise NotExact("the sum over what is left takes about a second")
+        return self._found(
+            sized_variance_error(
+                self.shares,
+                self.counts,
+                size,
+                (self.noises[0], self.noises[1]),
+                self.truth / self.square,
+                squared=self._squared,
             )
         )
 
