@@ -1,4 +1,5 @@
 import re
+import textwrap
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -17,8 +18,10 @@ from omit.papers.omitting_records.privacy_figures import privacy_figure
 
 logger = logging.getLogger(__name__)
 
+COLUMNS = 94
+
 project = "omit"
-author = "The omit developers"
+author = copyright = "The omit developers"
 release = version = omit.__version__
 
 extensions = [
@@ -53,6 +56,7 @@ man_pages = [("commands", "omit", "privacy and accuracy when records are left ou
 html_theme = "furo"
 html_title = "omit"
 html_copy_source = False
+html_use_index = html_domain_indices = False  # there is a search
 html_static_path = ["_static"]
 html_css_files = ["omit.css"]
 
@@ -61,7 +65,32 @@ def _strip_code_blocks(app, doctree):
     """Drop the blank line that a doctest needs before the end of its block."""
     for block in doctree.findall(literal_block):
         block.rawsource = block.astext().rstrip("\n")
+        if block.get("language") == "console":
+            block.rawsource = "\n".join(_folded(line) for line in block.rawsource.split("\n"))
         block[:] = [Text(block.rawsource)]
+
+
+def _folded(line):
+    """Return a command or a sentence of a console in lines that a page has room for."""
+    command = line.startswith("$ ")
+    if len(line) <= COLUMNS or ("  " in line.strip() and not command):
+        return line
+    end, margin = (" \\", "    ") if command else ("", "")
+    words = textwrap.wrap(
+        line, COLUMNS - 2, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    )
+    return f"{end}\n".join(words)
+
+
+def _name_parts(app, page, template, context, doctree):
+    """Give captions their level, and let the keyboard scroll what is wider than the page."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+    if "body" in context:
+        body = context["body"].replace("<pre>", '<pre tabindex="0">')
+        context["body"] = body.replace('<div class="output ', '<div tabindex="0" class="output ')
 
 
 def _list_commands(app):
@@ -113,4 +142,5 @@ def setup(app):
     app.connect("builder-inited", _list_commands)
     app.connect("builder-inited", _draw_figures)
     app.connect("doctree-read", _strip_code_blocks)
+    app.connect("html-page-context", _name_parts, priority=900)
     app.connect("build-finished", _follow_links)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from omit._text import show_records
 from omit.accuracy.bounds_sweep import BoundsSweep, depends_on_bounds, sweep_size
 from omit.accuracy.comparison import NOT_PRIVATE, Comparison
 from omit.accuracy.figures import rate_figure, score_figure
@@ -169,7 +170,7 @@ def _assumptions(comparisons: Sequence[Comparison]) -> list[str]:
     notes = dict.fromkeys(note for comparison in comparisons for note in comparison.notes)
     statements = [
         f"Two databases are neighbours if {relation(first.guarantee.neighbours).meaning}.",
-        f"A person has at most {first.rows_per_person} record(s).",
+        f"A person has at most {show_records(first.rows_per_person)}.",
         "The sample stays secret; parameters were fixed without looking at the data.",
         first.data.declaration,
         _noise_statement(comparisons[0]),

@@ -30,9 +30,13 @@ def assessment_card(assessment: Assessment) -> Card:
         promise = promise.replace("promise", "promises")
     if rest:
         promise += f" No guarantee: {', '.join(rest)}."
+    combination = ", ".join(question.identified_by)
     unique = (
-        f"{original.unique:,} records are alone with their combination of "
-        f"{', '.join(question.identified_by)}: whoever knows these finds them."
+        f"{original.unique:,} records are alone with their combination of {combination}: whoever "
+        "knows these finds them."
+        if original.unique
+        else f"No record is alone with its combination of {combination}; the smallest group that "
+        f"shares one has {original.k_anonymity:,.0f} records."
     )
     hidden = assessment.suppressed_and_recovered
     if hidden is not None and hidden[1]:
