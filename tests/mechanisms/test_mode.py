@@ -230,6 +230,13 @@ def test_a_text_that_nobody_has_can_be_reported() -> None:
     np.testing.assert_array_equal(errors, answers != "b")
 
 
+def test_a_truth_that_is_not_the_mode_is_said_to_be_answered_by_guesses_only() -> None:
+    column = Column.from_counts([1, 2, 5], [4, 1, 5], bounds=(0, 9))
+    (note,) = NoisyMode().prepare(column, Guarantee(1.0), truth=2).notes
+    assert "not the mode of all records, 5:" in note
+    assert NoisyMode().prepare(column, Guarantee(1.0), truth=(2, 5)).notes == ()
+
+
 def test_every_tied_mode_is_right_and_a_value_nobody_has_is_wrong() -> None:
     column = Column.from_counts([1, 2, 5], [4, 1, 4], bounds=(0, 9))
     prepared = NoisyMode().prepare(column, Guarantee(1.0))

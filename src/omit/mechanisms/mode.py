@@ -132,6 +132,13 @@ class NoisyMode(Mechanism):
                     raise InvalidInput(
                         f"Expected truth={value} to be in the declared domain of {data.name}."
                     )
+            modes = data.before_clamping.modes
+            if not np.isin(modes, right).any():
+                notes = (
+                    "What counts as right is not the mode of all records, "
+                    f"{_shown_value(modes[0])}: without noise the answer is always wrong, and a "
+                    "smaller error tells of guesses.",
+                )
         return PreparedMode(self, data, bounds, right, self.count_noise(promise), notes)
 
 
@@ -244,6 +251,10 @@ class PreparedMode(Prepared):
             domain = domain[(domain >= self.bounds[0]) & (domain <= self.bounds[1])]
         values = np.asarray(self.column.values)[self._possible]
         return domain[~np.isin(domain, values)]
+
+
+def _shown_value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value)
 
 
 def _as_tuple(truth: Any) -> tuple[Any, ...]:
