@@ -90,9 +90,10 @@ def small_case(rng: np.random.Generator) -> SmallCase:
     if relation == "replace":
         omission = FixedSizeSampling(int(rng.integers(1, column.size + 1)), column.size)
     prepared: Any = mechanism.prepare(column, promise)
-    truth = prepared.truth + getattr(prepared, "public", 0.0)  # of a sum
-    if mechanism.metric == "relative" and abs(truth) < 1e-9:
-        return small_case(rng)
+    if mechanism.metric == "relative":
+        truth = prepared.truth + getattr(prepared, "public", 0.0)  # of a sum
+        if abs(truth) < 1e-9:
+            return small_case(rng)
     return SmallCase(statistic, column, mechanism, promise, omission)
 
 
