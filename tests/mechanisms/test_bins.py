@@ -370,6 +370,34 @@ def test_more_values_than_an_engine_takes_are_put_into_bins_for_it(
     assert error.high - error.low < 1e-5 * error.value
 
 
+@pytest.mark.parametrize("omission", [PoissonSampling(0.3), FixedSizeSampling(1500, 5000)])
+def test_a_coarser_tolerance_takes_fewer_bins_and_encloses_the_error_all_the_same(
+    omission: Omission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(3).gamma(2.0, 130.0, 5000)
+    column = Column.from_values(values, bounds=(0, 1000))
+    relation = REPLACE if isinstance(omission, FixedSizeSampling) else ADD_REMOVE
+
+    def error(tolerance: float) -> ExpectedError:
+        guarantee = Guarantee(1.0, neighbours=relation)
+        question = Question(
+            column, NoisyMean(), guarantee, method="exact", tolerance=tolerance, details=False
+        )
+        return question.error(omission)
+
+    exact = error(1e-9)
+    monkeypatch.setattr("omit.mechanisms.mean._MOST_VALUES", 500)
+    widths = []
+    for tolerance in (1e-3, 1e-5):
+        found = error(tolerance)
+        assert found.low <= exact.high
+        assert exact.low <= found.high
+        widths.append((found.high - found.low) / exact.value / tolerance)
+    if relation == ADD_REMOVE:  # else the ends of bins say nothing of clipped answers
+        assert max(widths) < 4
+        assert min(widths) > 0.01  # and not by being as fine as it can be
+
+
 def test_simulated_errors_on_bins_have_wider_intervals() -> None:
     wages = Column.from_values(np.linspace(1, 999, 500), bounds=(0, 1000))
     asked = NoisyMean(), Guarantee(1.0), PoissonSampling(0.5)

@@ -23,6 +23,28 @@ def test_helpers_answer_every_task_once() -> None:
     assert sorted(answers) == [(number, number**2) for number in range(250)]
 
 
+class _Costly:
+    """A function that says how often its like was sent to the process that calls it."""
+
+    sent = 0
+
+    def __reduce__(self) -> tuple[type[_Costly], tuple[()]]:
+        return _Costly, ()
+
+    def __init__(self) -> None:
+        type(self).sent += 1
+
+    def __call__(self, number: int) -> int:
+        time.sleep(0.02)
+        return type(self).sent
+
+
+@pytest.mark.slow
+def test_a_helper_gets_the_function_once() -> None:
+    answers = dict(shared_out(_Costly(), range(250), cores=2))
+    assert set(answers.values()) == {1}
+
+
 @pytest.mark.slow
 def test_an_error_in_a_helper_is_raised_here() -> None:
     tasks = [*range(250), -1]  # helpers begin at the end

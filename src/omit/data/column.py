@@ -24,7 +24,7 @@ from omit._text import show_records
 from omit.data import base, steps
 from omit.data import values as raw
 from omit.data.beyond import Beyond
-from omit.data.ranges import Ranges, binned
+from omit.data.ranges import DEFAULT_BINS, Joined, Ranges, binned, joined, positions_between_ends
 from omit.errors import InvalidInput
 from omit.laws.design import Design
 
@@ -363,6 +363,16 @@ class Column(base.Data):
         )
         return replace(self, values=values, counts=counts, ranges=ranges)
 
+    @cached_property
+    def as_bins(self) -> Joined:
+        """The records in the default number of bins, from the smallest to the largest.
+
+        Unlike those of `in_bins` they do not depend on the bounds, and any numbers can be in them.
+        """
+        ends = self.lows, self.highs
+        positions = positions_between_ends(*ends, DEFAULT_BINS)
+        return joined(as_array(self.values), self.counts, *ends, positions)
+
     def require_values(self, what: str) -> None:
         """Refuse a column in bins where the values of the records are needed, and say what works.
 
@@ -478,7 +488,15 @@ class Column(base.Data):
         >>> far.mean - 1e15, far.mean_above(1e15)
         (0.25, 0.25)
         """
-        return _exact_sum(self.values - origin, self.counts) / self.size
+        known = self._known_means
+        if origin not in known:
+            known[origin] = _exact_sum(self.values - origin, self.counts) / self.size
+        return known[origin]
+
+    @cached_property
+    def _known_means(self) -> dict[float, float]:
+        """What the mean exceeds the numbers by that were asked for; it takes time to add up."""
+        return {}
 
     def moved_to_zero(self) -> tuple[Column, float]:
         """Return the column less its lower bound, and that bound, if it is far from 0.

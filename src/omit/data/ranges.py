@@ -9,9 +9,10 @@ they are (`omit.exact.bins`). A value that many records have is often alone in i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omit import _validate
 from omit._numeric import FloatArray, IntArray, as_array
@@ -134,11 +135,47 @@ def binned(
     """
     order = np.argsort(lows, kind="stable")
     values, counts, lows, highs = values[order], counts[order], lows[order], highs[order]
-    positions = bins_between(bounds, number).index(lows)
+    bins = joined(values, counts, lows, highs, bins_between(bounds, number).index(lows))
+    return bins.means, bins.counts, Ranges(number, bins.lows, bins.highs)
+
+
+class Joined(NamedTuple):
+    """Values, or bins, of which neighbours were joined to bins."""
+
+    means: FloatArray
+    counts: IntArray
+    lows: FloatArray
+    highs: FloatArray
+    first: NDArray[np.intp]
+    """The position of the first of every bin."""
+
+
+def joined(
+    values: FloatArray,
+    counts: IntArray,
+    lows: FloatArray,
+    highs: FloatArray,
+    positions: FloatArray,
+) -> Joined:
+    """Return the bins of sorted values, or bins, whose neighbours are in one if positions agree."""
     first = np.flatnonzero(np.append(True, positions[1:] != positions[:-1]))
     bin_of = np.repeat(np.arange(len(first)), np.diff(first, append=len(values)))
     low, high = np.minimum.reduceat(lows, first), np.maximum.reduceat(highs, first)
     number_in = np.add.reduceat(counts, first)
     # Above the smallest: so equal values keep all their digits.
     above = np.add.reduceat(counts * (values - low[bin_of]), first) / number_in
-    return as_array(np.clip(low + above, low, high)), number_in, Ranges(number, low, high)
+    return Joined(as_array(np.clip(low + above, low, high)), number_in, low, high, first)
+
+
+def positions_between_ends(lows: FloatArray, highs: FloatArray, number: int) -> FloatArray:
+    """Return in which of so many bins, from the smallest to the largest record, each value is.
+
+    Examples
+    --------
+    >>> ages = np.array([20.0, 31.0, 39.0, 60.0])
+    >>> positions_between_ends(ages, ages, 4)
+    array([0., 1., 1., 3.])
+    """
+    lowest = float(lows[0])
+    width = (float(highs[-1]) - lowest) / number or 1.0
+    return as_array(np.minimum(np.floor((lows - lowest) / width), number - 1))

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omit._numeric import FloatArray, IntArray, as_array
+from omit.data.ranges import joined, positions_between_ends
 from omit.errors import NotExact
 from omit.exact.mean_setting import MeanSetting
 from omit.exact.quotient import Quotient
@@ -133,20 +134,33 @@ class Binned(NamedTuple):
 
     def merged(self, number: int) -> Binned:
         """Return the same in fewer bins, of one width."""
-        lowest = float(self.lows[0])
-        width = (float(self.highs[-1]) - lowest) / number
-        position = np.minimum(np.floor((self.lows - lowest) / width), number - 1)
-        first = np.flatnonzero(np.append(True, position[1:] != position[:-1]))
-        counts = np.add.reduceat(self.counts, first)
-        low, high = np.minimum.reduceat(self.lows, first), np.maximum.reduceat(self.highs, first)
-        bin_of = np.repeat(np.arange(len(first)), np.diff(first, append=len(position)))
+        positions = positions_between_ends(self.lows, self.highs, number)
+        bins = joined(self.values, self.counts, self.lows, self.highs, positions)
 
-        def mean(array: FloatArray) -> FloatArray:
-            return as_array(np.add.reduceat(self.counts * array, first) / counts)
+        def mean(chances: FloatArray) -> FloatArray:
+            return as_array(np.add.reduceat(self.counts * chances, bins.first) / bins.counts)
 
-        values = np.clip(low + mean(self.values - low[bin_of]), low, high)
         keep, parted = mean(self.keep), mean(self.parted)
-        return Binned(as_array(values), counts, low, high, keep, parted, self.is_alike)
+        return Binned(*bins[:4], keep, parted, self.is_alike)
+
+    def coarse_enough(self, quotient: Quotient, tolerance: float) -> Binned:
+        """Return as few bins as an enclosure by their ends needs to be about this precise.
+
+        Bins of width h add `Σ n k (1 - k) h² / 4` at most to the variance of the noisy sum, less
+        its mean times the noisy count. Of a normal answer that is, to first order, half as large a
+        part of the expected distance as of the variance. Half of the enclosure is the precision.
+        The tolerance is relative. All bins are kept where an enclosure by ends is not known.
+        """
+        if not _bounds_clipping(quotient):
+            return self
+        setting = MeanSetting.of(self.values, self.counts, self.keep, quotient, 0.0)
+        variance = setting.data_variance + setting.noise_variance
+        added = 0.25 * float(self.counts @ self.parted) * float(self.highs[-1] - self.lows[0]) ** 2
+        most = 4 * variance * tolerance
+        if not most > 0 or added > most * len(self.values) ** 2:
+            return self
+        number = max(math.ceil(math.sqrt(added / most)), 1)
+        return self.merged(number) if number < len(self.values) else self
 
 
 class Blur(NamedTuple):
@@ -230,7 +244,7 @@ def blur_by_clipping(bins: Binned, quotient: Quotient) -> float:
     lower, upper = quotient.limits
     if not math.isfinite(lower):
         return 0.0
-    if not lower <= 0 <= upper or quotient.count_scale is None or quotient.total.scale == 0:
+    if not _bounds_clipping(quotient):
         return math.inf
     setting = MeanSetting.of(bins.values, bins.counts, bins.keep, quotient, 0.0)
     beyond = 0.0
@@ -238,6 +252,14 @@ def blur_by_clipping(bins: Binned, quotient: Quotient) -> float:
         # w⁺ is at most e^(sw - 1) / s.
         beyond += chance / (math.e * tilt) if chance < 1 else math.inf
     return beyond
+
+
+def _bounds_clipping(quotient: Quotient) -> bool:
+    """Tell whether there is a bound on what ends of bins do beyond the bounds of the answers."""
+    lower, upper = quotient.limits
+    if not math.isfinite(lower):
+        return True
+    return lower <= 0 <= upper and quotient.count_scale is not None and quotient.total.scale > 0
 
 
 def _peak(noise: LogConcaveNoise) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from omit.exact.quotient import Quotient
 from omit.laws.noise import LogConcaveNoise
 
 # Beyond so many values, exponential bounds are on so many bins.
-_MANY_VALUES = 3000
+_MANY_VALUES = 1500
 _BINS = 1000
 # Of convex functions, this part of the arguments is tried first.
 _COARSE = 12
@@ -262,10 +262,16 @@ def least_of(
 
 def _tilts(law: LogConcaveNoise, scale: float, smallest: float = 0.0) -> FloatArray:
     """Return exponents to try in an exponential bound, all of which are sound, in order."""
-    if math.isfinite(law.largest_tilt):
-        # Close to 1 over the scale, too, where much noise against few records has its best bound.
-        tilts = 1 - np.geomspace(1e-6, 1, 80, endpoint=False)
-        tilts = np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts]) / scale
-    else:
-        tilts = np.geomspace(1e-4, 1e2, 160) / (scale or 1.0)  # no noise has any tilt
+    # No noise has any tilt.
+    tilts = _unit_tilts(math.isfinite(law.largest_tilt)) / (scale or 1.0)
     return np.sort(np.append(tilts, smallest) if 0 < smallest < tilts.max() else tilts)
+
+
+@cache
+def _unit_tilts(are_bounded: bool) -> FloatArray:
+    """Return exponents to try of noise of scale 1, which must be below 1 or have no bound."""
+    if not are_bounded:
+        return np.geomspace(1e-4, 1e2, 160)
+    # Close to 1, too, where much noise against few records has its best bound.
+    tilts = 1 - np.geomspace(1e-6, 1, 80, endpoint=False)
+    return np.concatenate([np.geomspace(1e-6, 0.5, 80), tilts])

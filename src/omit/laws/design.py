@@ -84,6 +84,13 @@ class Design(ABC):
         """
         return None
 
+    def on_atoms(self, atoms: int) -> Design | None:
+        """Return the design of the same records in other atoms; None if it may not know them.
+
+        It does if all records are alike to it.
+        """
+        return None
+
     def kept_share(self, multiplicities: IntArray) -> float:
         """Return the expected share of records that are kept.
 
@@ -140,6 +147,19 @@ class Independent(Design):
         """Return binomial counts."""
         self._require_atoms(len(multiplicities))
         return rng.binomial(multiplicities, self.inclusion, size=(runs, len(self.inclusion)))
+
+    def on_atoms(self, atoms: int) -> Design | None:
+        """Return the design of the same records in other atoms, if one chance is that of all.
+
+        Examples
+        --------
+        >>> Independent(np.full(3, 0.5)).on_atoms(2).inclusion
+        array([0.5, 0.5])
+        """
+        chance = self.inclusion[:1]
+        if len(chance) == 0 or not (self.inclusion == chance).all():
+            return None
+        return Independent(np.full(atoms, chance[0]), self.public_rate)
 
     def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
         """Yield the positions that are kept; from equal seeds, more where more is kept."""
@@ -209,6 +229,10 @@ class FixedSize(Design):
         return rng.multivariate_hypergeometric(
             multiplicities, self.size, size=runs, method="count" if few_repeat else "marginals"
         )
+
+    def on_atoms(self, atoms: int) -> Design:
+        """Return the design itself: it knows records only."""
+        return self
 
     def positions(self, records: int, rng: np.random.Generator) -> Iterator[Positions]:
         """Yield the positions of samples; from equal seeds, larger ones contain smaller ones."""

@@ -56,6 +56,8 @@ _SEEN = 1000
 _MOST_VALUES = 200_000
 # An enclosure that is wider than this part of the error is made narrower, for twice the time.
 _NARROW = 1e-7
+# It takes little time for so few bins.
+_FEW_BINS = 1000
 
 
 @dataclass(frozen=True)
@@ -257,11 +259,14 @@ class PreparedMean(Prepared):
     ) -> ExpectedError:
         """Return the error of the records of bins: between two that are computed."""
         bins, public = self._bins(design), public_size(design)
+        if bins.is_alike:
+            bins = bins.coarse_enough(self.quotient, max(_NARROW, tolerance))
         blur = blur_of_mean(bins, self.quotient, public)
         keep = bins.keep if public is None else None
         found = self._computed(bins.values, bins.counts, keep, design, tolerance, details, quick)
         below, above, first_order = blur
-        if below + above > _NARROW * found.expected and bins.is_alike and not quick:
+        wide = below + above > max(_NARROW, tolerance) * found.expected
+        if wide and bins.is_alike and (not quick or len(bins.values) <= _FEW_BINS):
             ends = bins.at_ends()
             keep = ends.keep if public is None else None
             most = self._computed(ends.values, ends.counts, keep, design, tolerance, False, quick)
@@ -277,9 +282,17 @@ class PreparedMean(Prepared):
         """Return the column in bins, less the origin, and what a design does to them."""
         column, origin = self.column, self.quotient.origin
         assert isinstance(column, Column), "a column with weights is in no bins"
-        ends = (column.lows - origin, column.highs - origin)
-        bins = Binned.of(as_array(column.values) - origin, column.counts, *ends, design)
-        return bins if column.is_binned else bins.merged(DEFAULT_BINS)
+        values, counts, lows, highs = column.values, column.counts, column.lows, column.highs
+        merged = column.is_binned
+        if not merged:
+            # If records are alike to the design, its errors share the bins of the column.
+            shared = design.on_atoms(len(column.as_bins.means))
+            if shared is not None:
+                values, counts, lows, highs, _ = column.as_bins
+                design, merged = shared, True
+        ends = (as_array(lows) - origin, as_array(highs) - origin)
+        bins = Binned.of(as_array(values) - origin, counts, *ends, design)
+        return bins if merged else bins.merged(DEFAULT_BINS)
 
     def _computed(
         self,

@@ -3,18 +3,21 @@
 Unlike a study, nothing is stored. This process begins alone, since a process more takes a second to
 start; if there is much left by then, helpers take tasks in portions from the end of the list, and
 this process goes on from its beginning. A helper that cannot be started, or dies, is done without.
+It keeps the function from one portion to the next, with what that has computed of its data.
 """
 
 from __future__ import annotations
 
 import logging
 import multiprocessing
+import pickle
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
 from omit.study.batch import limit_threads
 from omit.study.workers import OneProcess
@@ -47,7 +50,7 @@ def shared_out(
     helpers: list[OneProcess] = []
     portions: dict[Future[Any], tuple[OneProcess, list[int]]] = {}
     start, seconds = time.monotonic(), 0.0
-    may_help = cores > 1 and _may_start_processes()
+    may_help, sent = cores > 1 and _may_start_processes(), b""
     try:
         while waiting or portions:
             for future in [future for future in portions if future.done()]:
@@ -65,13 +68,14 @@ def shared_out(
                 if time.monotonic() - start > _ALONE_SECONDS:
                     may_help = False
                     if seconds * len(waiting) > _WORTHWHILE_SECONDS:
-                        helpers = [OneProcess() for _ in range(cores - 1)]
-                        _log.debug("%d more processes share %d tasks", cores - 1, len(waiting))
+                        sent = _pickled(function)
+                        helpers = [OneProcess() for _ in range(cores - 1 if sent else 0)]
+                        _log.debug("%d more processes share %d tasks", len(helpers), len(waiting))
             busy = {id(helper) for helper, _ in portions.values()}
             for helper in [helper for helper in helpers if id(helper) not in busy]:
                 portion = _portion(waiting, seconds, cores)
                 if portion:
-                    future = _submitted(helper, function, [tasks[position] for position in portion])
+                    future = _submitted(helper, sent, [tasks[position] for position in portion])
                     portions[future] = helper, portion
             if waiting:
                 position = waiting.popleft()
@@ -95,7 +99,18 @@ def _portion(waiting: deque[int], seconds: float, cores: int) -> list[int]:
     return [waiting.pop() for _ in range(min(most, len(waiting) // cores))]
 
 
-def _submitted(helper: OneProcess, function: Callable[..., Any], tasks: list[Any]) -> Future[Any]:
+def _pickled(function: Callable[..., Any]) -> bytes:
+    """Return a function as a helper takes it; nothing if it cannot be sent."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        return bytes(dumps(function))
+    except Exception as error:
+        _log.warning("No process can help: %s.", error)
+        return b""
+
+
+def _submitted(helper: OneProcess, function: bytes, tasks: list[Any]) -> Future[Any]:
     try:
         return helper.submit(_answers, function, tasks)
     except Exception as error:  # no processes here, whatever the reason
@@ -104,13 +119,19 @@ def _submitted(helper: OneProcess, function: Callable[..., Any], tasks: list[Any
         return failed
 
 
-def _answers(function: Callable[..., Any], tasks: list[Any]) -> list[Any] | Exception:
+def _answers(function: bytes, tasks: list[Any]) -> list[Any] | Exception:
     """Return the answers to tasks in a helper, or the error of the function."""
     limit_threads()
     try:
-        return [function(task) for task in tasks]
+        return [_unpickled(function)(task) for task in tasks]
     except Exception as error:
         return error
+
+
+@lru_cache(maxsize=1)
+def _unpickled(function: bytes) -> Callable[..., Any]:
+    """Return a function in a helper, the same for all portions."""
+    return cast(Callable[..., Any], pickle.loads(function))
 
 
 def _received(future: Future[Any]) -> list[Any] | None:
