@@ -62,7 +62,7 @@ def test_what_is_not_private_never_gets_the_verdict_of_a_guarantee(
     assert "At (0.5" not in shown
     assert "never for a release" in shown
     page = file.read_text(encoding="utf-8")
-    assert "<title>omit: lognormal with noise as if for (0.5, 0.0001)-DP" in page
+    assert "<title>Leaving records out: lognormal with noise as if for (0.5, 0.0001)-DP" in page
     assert "NO release below is private" in page
     assert "has the guarantee" not in page
     assert "has the same guarantee" not in page

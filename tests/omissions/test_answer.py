@@ -12,8 +12,15 @@ from numpy.typing import ArrayLike
 from omit import Guarantee, OutlierScoreSuppression, PoissonSampling
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
-from omit.omissions import FixedSizeSampling, IndependentPair, Omission, TopOutlierRemoval
-from omit.omissions.answer import bound, calibrate
+from omit.omissions import (
+    FixedSizeSampling,
+    IndependentPair,
+    Omission,
+    RuleSuppression,
+    ThresholdOutlierRemoval,
+    TopOutlierRemoval,
+)
+from omit.omissions.answer import PrivacyAnswer, bound, calibrate
 from omit.omissions.pair_answer import pair_bound
 
 
@@ -116,3 +123,39 @@ def test_answers_have_reports_and_no_infinite_numbers(
     assert str(omission) in page
     assert "confidential" not in page
     assert all(map(math.isfinite, (answer.to_json()["epsilon"], answer.to_json()["delta"])))
+
+
+ONE = Guarantee(1.0)
+SAMPLE = PoissonSampling(0.1)
+ANSWERS = [
+    bound(SAMPLE, ONE),
+    bound(SAMPLE >> OutlierScoreSuppression(0.1, 0.3), ONE, releases=3, rows_per_person=2),
+    bound(RuleSuppression(keep=(0, 100)), ONE, declared=(0, 200)),
+    bound(ThresholdOutlierRemoval(0.5), ONE),
+    calibrate(SAMPLE, Guarantee(1.0, 0.1)),
+    calibrate(FixedSizeSampling(100, 1000), Guarantee(1.0, 1e-6, "replace"), releases=2),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.title)
+def test_the_python_on_the_page_of_an_answer_repeats_it(
+    answer: PrivacyAnswer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = answer.python()
+    assert code is not None
+    exec(code, {})
+    assert capsys.readouterr().out == f"{answer}\n"
+
+
+def test_what_cannot_be_promised_is_not_recommended() -> None:
+    lost, found = (
+        bound(way, ONE, releases=count).card
+        for way, count in ((ThresholdOutlierRemoval(0.5), 1), (TopOutlierRemoval(0.1), 3))
+    )
+    assert lost.promised.number == found.promised.number == "nothing"
+    assert lost.instead.number == "use all records"
+    assert found.instead.number == "ask for less"
+    assert calibrate(SAMPLE, Guarantee(1.0, 0.1)).card.instead.number == "no noise"
+    assert "promises more" in bound(Halving(2.0), ONE).card.instead.sentence
+    assert "Nobody may learn" in bound(SAMPLE, ONE).card.instead.sentence
+    assert bound(Nameless(), ONE).python() is None

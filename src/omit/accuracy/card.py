@@ -19,6 +19,7 @@ from omit.accuracy.row import Row, shown_ratio
 from omit.data.base import Data
 from omit.data.column import Column
 from omit.exact.error import ExpectedError, Parts
+from omit.guarantee import Guarantee
 from omit.omissions.base import Omission
 from omit.report.page import Caption, Card, Point
 
@@ -257,6 +258,27 @@ def question_code(question: Question, function: str, *omissions: Omission) -> st
     lines = "".join(f"    {argument},\n" for argument in ["data", *map(repr, values), *settings])
     imports = "\n".join(["import omit", *names])
     return f"{imports}\n\n{_reading(question.data)}\nprint(omit.{function}(\n{lines}))"
+
+
+def solution_code(solution: Solution) -> str:
+    """Return the search for a guarantee in Python."""
+    question, wanted = solution.question, f"{solution.error.value:.8g}"
+    usual = Question(question.data, question.mechanism, Guarantee(1.0))
+    settings = [
+        f"{name}={getattr(question, name)!r}"
+        for name in ("truth", "method", "runs")
+        if getattr(question, name) != getattr(usual, name)
+    ]
+    settings += [
+        f"{name}={getattr(solution.guarantee, name)!r}"
+        for name in ("delta", "neighbours")
+        if getattr(solution.guarantee, name) != getattr(usual.guarantee, name)
+    ]
+    values = (question.mechanism, solution.omission)
+    arguments = ["data", repr(values[0]), wanted, repr(values[1]), *settings]
+    lines = "".join(f"    {argument},\n" for argument in arguments)
+    imports = "\n".join(["import omit", *dict.fromkeys(_import(type(value)) for value in values)])
+    return f"{imports}\n\n{_reading(question.data)}\nprint(omit.solve(\n{lines}))"
 
 
 _SETTINGS = (

@@ -300,7 +300,7 @@ class Comparison(Result):
     def title(self) -> str:
         """The heading of a page."""
         at = "at" if self.question.mechanism.private else "with"
-        return f"omit: {self.question.data.name} {at} {self.guarantee_shown}"
+        return f"Leaving records out: {self.question.data.name} {at} {self.guarantee_shown}"
 
     @property
     def subject(self) -> str:

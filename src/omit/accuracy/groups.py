@@ -91,7 +91,7 @@ class GroupedComparison(Result):
     @property
     def title(self) -> str:
         """The heading of a page."""
-        return f"omit: {self.grouped.name} by {self._by} at {self.guarantee}"
+        return f"Leaving records out: {self.grouped.name} by {self._by} at {self.guarantee}"
 
     @property
     def subject(self) -> str:

@@ -237,6 +237,11 @@ class Solution(Result):
         return (*private_notes(self.question.mechanism), *self.question.data.notes)
 
     @property
+    def title(self) -> str:
+        """The question."""
+        return f"Which ε reaches the error: {self.question.mechanism} of {self.question.data.name}"
+
+    @property
     def card(self) -> Card:
         """The epsilon that is needed, the error that it has, and what a smaller one would do."""
         from omit.accuracy.card import solution_card
@@ -248,6 +253,12 @@ class Solution(Result):
         from omit.accuracy.card import question_provenance
 
         return question_provenance(self.question)
+
+    def python(self) -> str:
+        """Return the question in Python."""
+        from omit.accuracy.card import solution_code
+
+        return solution_code(self)
 
     def tables(self) -> Sequence[Table]:
         """Return the guarantee and the error it reaches."""

@@ -22,7 +22,7 @@ from omit._text import promised, rounded_down, rounded_up, usable
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.sample import Sample
-from omit.report.page import Caption
+from omit.report.page import Caption, Card
 from omit.report.result import Drawing, Ends, Field, Result, Table
 from omit.report.tradeoff import TRADEOFF, draw_tradeoff, tradeoff_caption
 
@@ -227,6 +227,25 @@ class BoundAnswer(PrivacyAnswer):
             return {}
         return {TRADEOFF: tradeoff_caption(self.released)}
 
+    @property
+    def title(self) -> str:
+        """The question."""
+        return f"What privacy remains: {self.omission}"
+
+    @property
+    def card(self) -> Card:
+        """What the release promises, what attackers can tell, and what to run."""
+        from omit.omissions.answer_card import bound_card
+
+        return bound_card(self)
+
+    def python(self) -> str | None:
+        """Return the question in Python."""
+        from omit.omissions.answer_card import answer_code
+
+        declared = () if self.declared is None else (("declared", self.declared),)
+        return answer_code(self, self.base, *declared)
+
     def _content(self) -> dict[str, Any]:
         content = {**self._question("base", self.base), **as_json(self.released)}
         if self.declared is not None and isinstance(self.released, Statement):
@@ -319,6 +338,24 @@ class CalibrationAnswer(PrivacyAnswer):
     def captions(self) -> Mapping[str, Caption]:
         """Return what the pictures show, in words."""
         return {TRADEOFF: tradeoff_caption(self.target)}
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return f"What the mechanism may use: {self.omission}"
+
+    @property
+    def card(self) -> Card:
+        """What is to be promised, what attackers can tell then, and what to run."""
+        from omit.omissions.answer_card import calibration_card
+
+        return calibration_card(self)
+
+    def python(self) -> str | None:
+        """Return the question in Python."""
+        from omit.omissions.answer_card import answer_code
+
+        return answer_code(self, self.target)
 
     def _content(self) -> dict[str, Any]:
         return {

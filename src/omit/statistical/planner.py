@@ -24,6 +24,7 @@ from omit.errors import InvalidInput, Unattainable
 from omit.guarantee import REPLACE, Guarantee, NoGuarantee
 from omit.laws.inversion import last_integer
 from omit.laws.noise import Gaussian
+from omit.report.page import Card, Point
 from omit.report.result import Ends, Field, Result, Table
 from omit.statistical.assumptions import importances, property_probabilities
 from omit.statistical.curve import NOT_DIFFERENTIAL, PrivacyCurve, StatisticalGuarantee
@@ -133,6 +134,38 @@ class Plan(Result):
         delta = rounded_up(self.guarantee.delta, 6)
         pair = f"({promised(self.epsilon)}, {delta})"
         return f"{asked} on {self.partition.n:,} entries are {pair}-statistically private together."
+
+    @property
+    def title(self) -> str:
+        """What is planned."""
+        return f"A partition for {len(self.partition.sizes):,} queries"
+
+    @property
+    def card(self) -> Card:
+        """What is promised, how far off the answers are, and how to divide the entries."""
+        promise, sizes = self.guarantee, sorted(set(self.partition.sizes))
+        if isinstance(promise, NoGuarantee):
+            promised_point = Point("nothing", promise.reason)
+        else:
+            promised_point = Point(
+                f"ε = {promised(promise.epsilon)}, δ = {rounded_up(promise.delta, 3)}",
+                "To an adversary who knows the distribution, but no entry, all answers together "
+                f"keep this: {promise.assumption}.",
+            )
+        entries = f"{sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
+        return Card(
+            promised_point,
+            Point(
+                f"± {max(self.standard_errors):.3g}",
+                "The largest standard error of an answer, as a share: it is that of a block, and "
+                "not of all entries.",
+            ),
+            Point(
+                f"{len(self.partition.sizes):,} blocks",
+                f"Divide the entries at random and in secret into blocks of {entries}, and ask "
+                "every block one query, exactly.",
+            ),
+        )
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return the promise, how many queries there are, and how far off their answers are."""
