@@ -49,7 +49,7 @@ from omit._compile import compiled
 from omit._numeric import FloatArray, as_array, gauss_legendre
 from omit.errors import NotExact
 from omit.exact.noisy_variance import LARGEST_VARIANCE, VarianceError
-from omit.exact.variance_frequencies import SLACK, Mesh, sizes_at
+from omit.exact.variance_frequencies import SLACKS, Mesh, sizes_at
 from omit.laws.noise import Gaussian, LogConcaveNoise
 
 _NODES, _WEIGHTS = gauss_legendre(16)
@@ -148,11 +148,11 @@ class _Integral:
 
     def error(self) -> VarianceError:
         """Return the integral, and what it misses."""
-        outside, rule = self._outside, self._rule
+        outside = self._outside
+        rule, left_out = self._rule_and_rest()
         factors = len(rule.points) * len(rule.frequencies[0]) * len(self.offsets)
         if factors > _MOST_FACTORS:
             raise NotExact("the integral would take too long")
-        left_out = self._left_out
         alphas, omegas, weights = rule.frequencies
         value, size = _sum_of_terms(
             rule.points, rule.weights, alphas, omegas, weights, self.offsets, self.counts,
@@ -312,23 +312,34 @@ class _Integral:
 
     # Frequencies.
 
-    @cached_property
-    def _rectangle(self) -> tuple[float, float]:
+    def _rule_and_rest(self) -> tuple[_Rule, float]:
+        """Return the frequencies of a rectangle, and a bound on what is beyond it."""
+        reason = NotExact("the integral over what is left is not sure enough")
+        for slack in SLACKS:
+            try:
+                left_out = self._left_out(slack)
+            except NotExact as error:
+                reason = error
+                continue
+            if left_out <= 0.5 * _COARSEST * self._typical:
+                return self._rule(slack), left_out
+        raise reason
+
+    def _rectangle(self, slack: float) -> tuple[float, float]:
         """How far α and ω are looked at one by one: as far as normal laws are not faint."""
         both = np.stack([self.offsets, self.offsets**2])
         form = 0.5 * float(self.spread.sum()) * np.cov(both, ddof=0, aweights=self.spread)
         if not np.linalg.det(form) > 1e-9 * form[0, 0] * form[1, 1]:
             raise NotExact("there are too few different values")
         # Half as much again as the slack of both axes.
-        faint = _FAINT + 3 * SLACK * float(self.spread.sum())
+        faint = _FAINT + 3 * slack * float(self.spread.sum())
         alpha, omega = np.sqrt(faint * np.diag(np.linalg.inv(form)))
         return float(alpha), float(omega)
 
-    @cached_property
-    def _rule(self) -> _Rule:
+    def _rule(self, slack: float) -> _Rule:
         """The frequencies of the rectangle that are not faint, and nodes for ν."""
         period, half_period, length = self._period, self.half_period, 2 * self.half_width
-        last_alpha, last_omega = self._rectangle
+        last_alpha, last_omega = self._rectangle(slack)
         number = math.ceil(last_alpha * period / (2 * np.pi))
         alphas = (2 * np.arange(-number, number) + 1) * (np.pi / period)
         odd = 2 * np.arange(math.ceil(last_omega * half_period / (2 * np.pi))) + 1
@@ -393,17 +404,16 @@ class _Integral:
             product *= self.noise.characteristic(turns)
         return product
 
-    @cached_property
-    def _left_out(self) -> float:
+    def _left_out(self, slack: float) -> float:
         """What the frequencies beyond the rectangle add."""
         length = 2 * self.half_width
-        alpha, omega = self._rectangle
+        alpha, omega = self._rectangle(slack)
         while self._high_rows(omega) * length > self._rare:
             omega *= 1.2
         while self._wide_columns(alpha) * length > self._rare:
             alpha *= 1.2
         noise_alone = self._high_rows(omega) + self._wide_columns(alpha)
-        return length * (noise_alone + self._on_mesh(alpha, omega))
+        return length * (noise_alone + self._on_mesh(alpha, omega, slack))
 
     @cached_property
     def _width(self) -> float:
@@ -434,7 +444,7 @@ class _Integral:
         """Return a bound on all terms with this ω or more, per length of the integral."""
         if not omega * self._width < 1e9:
             raise NotExact("the noise is too narrow for the integral")
-        second = 1 / (1 + (self._width * omega * self._apart[1]) ** 2)
+        second = float(self.noise.characteristic(omega * self._apart[1]))
         steepness = np.maximum(np.abs(self.means) - self.half_width, 1e-9)
         alone = 1 / (2 * self._width * steepness) + 1 / self._period
         row = 0.0
@@ -465,12 +475,15 @@ class _Integral:
         if flat > 0:
             low = self.half_period / (5 * three * first**5)
             bound = min(bound, low + self._weight_beyond(flat * alpha) / (3 * two * first**3))
-        return bound / np.pi
+        if isinstance(self.noise, Gaussian):
+            both = float(self.noise.characteristic(first * self._apart[0])) ** 2
+            bound = min(bound, self.half_period * both / (2 * math.sqrt(two) * 2 * first))
+        return bound / math.pi
 
-    def _on_mesh(self, last_alpha: float, last_omega: float) -> float:
+    def _on_mesh(self, last_alpha: float, last_omega: float, slack: float) -> float:
         """Return a bound on all terms between, per length of the integral."""
-        mesh = Mesh.of(self.offsets, self.spread, last_alpha, last_omega)
-        inner_alpha, inner_omega = self._rectangle
+        mesh = Mesh.of(self.offsets, self.spread, last_alpha, last_omega, slack)
+        inner_alpha, inner_omega = self._rectangle(slack)
         columns = mesh.column_width / (2 * np.pi) + 1 / self._period
         inside = np.abs(mesh.alphas) + 0.5 * mesh.column_width <= inner_alpha
         total = 0.0
@@ -481,6 +494,8 @@ class _Integral:
             bound *= self._largest_noise(mesh.alphas, omegas[:, None], mesh.column_width, width)
             bound[np.outer(omegas + 0.5 * width <= inner_omega, inside)] = 0.0
             total += float(self._row_weights(omegas, width) @ bound.sum(axis=1)) * columns
+            if 2 * self.half_width * total > _COARSEST * self._typical:
+                return math.inf
         return total
 
     def _row_weights(self, omegas: FloatArray, width: float) -> FloatArray:

@@ -53,7 +53,7 @@ from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.errors import NotExact
 from omit.exact.noisy_variance import LARGEST_VARIANCE, VarianceError
-from omit.exact.variance_frequencies import SLACK, Mesh, sizes_at
+from omit.exact.variance_frequencies import SLACKS, Mesh, sizes_at
 from omit.laws.counts import bernstein_reach
 from omit.laws.noise import Gaussian, LogConcaveNoise
 
@@ -67,8 +67,6 @@ _TILTS = np.geomspace(1e-3, 0.98, 60)
 _WIDEST_TILT = 40.0
 _MOST_PAIRS, _MOST_FACTORS = 2_000_000, 400_000_000
 _ATTEMPTS = 60
-# How coarse meshes are that are tried: a coarser one reaches farther, for a larger rectangle.
-_SLACKS = (SLACK, 0.04, 0.1)
 
 
 def sized_variance_error(
@@ -358,7 +356,7 @@ class _Series:
     ) -> tuple[FloatArray, FloatArray, NDArray[np.complex128], float]:
         """Return pairs of frequencies, their weights, and a bound on what all others add."""
         reason = None
-        for slack in _SLACKS:
+        for slack in SLACKS:
             try:
                 left_out = self._left_out(slack)
             except NotExact as error:

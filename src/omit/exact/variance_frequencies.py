@@ -19,8 +19,11 @@ from omit._compile import compiled
 from omit._numeric import FloatArray, as_array
 from omit.errors import NotExact
 
-SLACK = 0.015
-"""By how much R may move between points of a mesh along one axis, as a part of the weights."""
+SLACKS = (0.015, 0.04, 0.1)
+"""By how much R may move between points of meshes along one axis, as a part of the weights.
+
+A coarser mesh reaches farther, and leaves a larger rectangle to be looked at point by point.
+"""
 _BINS = 4096
 _MOST_CELLS, _CELLS_AT_ONCE = 8_000_000, 500_000
 
@@ -45,7 +48,7 @@ class Mesh:
         spread: FloatArray,
         last_alpha: float,
         last_omega: float,
-        slack: float = SLACK,
+        slack: float = SLACKS[0],
     ) -> Self:
         """Return a mesh of all frequencies up to these.
 
