@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from omit import (
@@ -137,3 +140,11 @@ def clustering_losses(
     """Return the losses of run after run."""
     prepared = mechanism.prepare(points, base)
     return Runs.of(prepared, points, design_of(omission, points), 10**9, rng)
+
+
+def omit_data(name: str) -> str:
+    """Return the path of a file that is not bundled."""
+    folder = os.environ.get("OMIT_DATA")
+    if folder is None:
+        pytest.skip("OMIT_DATA names no folder with the data")
+    return str(Path(folder) / name)

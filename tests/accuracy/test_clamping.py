@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +41,7 @@ from omit.mechanisms import (
 )
 from tests.accuracy.enumeration import MeanByEnumeration
 from tests.conftest import Run
-from tests.parts import noisy_quotient
+from tests.parts import noisy_quotient, omit_data
 
 READ = np.array([-4.0, 1.0, 3.0, 3.0, 7.0, 8.0, 12.0, 15.0, 25.0])
 BOUNDS = (0.0, 10.0)
@@ -263,14 +261,6 @@ def test_wages_up_to_200_000_are_off_by_clamping_and_not_by_chance() -> None:
     assert parts.largest == "clamping"
     assert "has the same expected error as using all records to within 1 %" in result.verdict
     assert "largest part of the error is the bias by clamping, -7.584 %" in result.verdict
-
-
-def omit_data(name: str) -> str:
-    """Return the path of a file that is not bundled."""
-    folder = os.environ.get("OMIT_DATA")
-    if folder is None:
-        pytest.skip("OMIT_DATA names no folder with the data")
-    return str(Path(folder) / name)
 
 
 def test_what_makes_up_errors_is_a_table_where_clamping_is_part_of_them() -> None:

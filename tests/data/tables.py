@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 
 from omit import InvalidInput
 from omit.data.reading import read
+from tests.parts import omit_data
 
 DATABASE = duckdb.connect()
 STRANGE = 'a"b; drop'
@@ -38,6 +40,29 @@ def every_source(frame: pd.DataFrame, folder: Path) -> Iterator[list[Any]]:
         connection.execute("DETACH file")
         files = [folder / f"table.{kind}" for kind in ("csv", "tsv.gz", "parquet", "duckdb")]
         yield [frame, *files, relation]
+
+
+def survey() -> pd.DataFrame:
+    """Give the incomes of a census excerpt with their survey weights."""
+    path = omit_data("nist_tx2019.csv")
+    return pd.read_csv(path, usecols=["PINCP", "PWGTP"], na_values=["N"])
+
+
+def require_same_survey(frame: Any) -> None:
+    """Hold the incomes of a frame of a survey to those of its file, to the last digit."""
+    path = omit_data("nist_tx2019.csv")
+    asked: dict[str, Any] = {"bounds": (0, 200_000), "missing": ["N"]}
+    incomes, expected = (read(source, "PINCP", **asked) for source in (frame, path))
+    assert incomes == expected
+    assert incomes.missing == 1682
+    binned, expected = (read(source, "PINCP", bins=500, **asked) for source in (frame, path))
+    np.testing.assert_array_equal(binned.counts, expected.counts)
+    # Sums in another order differ in the last digit.
+    np.testing.assert_array_max_ulp(binned.values, expected.values, maxulp=1)
+    asked |= {"weight": "PWGTP", "weight_bounds": (0, 500)}
+    pairs, known = (read(source, "PINCP", **asked) for source in (frame, path))
+    for name in ("values", "weights", "counts", "clamped", "mean"):
+        np.testing.assert_array_equal(getattr(pairs, name), getattr(known, name))
 
 
 def refusal(

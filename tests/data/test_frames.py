@@ -26,7 +26,7 @@ from omit.data.sources import open_table
 from omit.data.tables import Bins, Steps, Values
 from omit.data.values import MissingCodes
 from omit.disclosure import tabulate
-from tests.data.tables import refusal
+from tests.data.tables import refusal, require_same_survey, survey
 
 RECORDS = {
     "age": [39, 25, None, 39, 130, -9],
@@ -68,6 +68,21 @@ def test_every_frame_gives_the_same_column(frame: Any) -> None:
     assert ages.notes[1] == "age: 2 records without a value were left out."
     wages = read(frame, "wage", bounds=(0, 10))
     assert wages == Column.from_values(RECORDS["wage"], (0, 10), name="wage")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda frame: frame,
+        lambda frame: pl.from_pandas(frame).lazy(),
+        lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+        lambda frame: dd.from_pandas(frame, npartitions=3),  # type: ignore[no-untyped-call]
+    ],
+    ids=["pandas", "polars lazy", "arrow", "dask"],
+)
+def test_a_survey_is_the_same_in_every_frame_to_the_last_digit(made: Callable[[Any], Any]) -> None:
+    require_same_survey(made(survey()))
 
 
 def test_every_frame_gives_the_same_texts(frame: Any) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from omit import read, read_points
 from omit.disclosure import tabulate
+from tests.data.tables import require_same_survey, survey
 
 pytestmark = [
     pytest.mark.slow,
@@ -69,3 +70,8 @@ def test_a_spark_frame_gives_what_the_file_gives(spark: Any, tmp_path: Path) -> 
         counted = tabulate(frame, ["sex", "rich", "a"], **question)
         assert counted.counts.tolist() == table.counts.tolist()
         assert counted.left_out == table.left_out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_survey_is_the_same_in_spark_to_the_last_digit(spark: Any) -> None:
+    require_same_survey(spark.createDataFrame(survey()))
