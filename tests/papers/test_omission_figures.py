@@ -88,8 +88,29 @@ def test_the_conclusion_has_one_line_for_both_bounds() -> None:
     assert len(numbers) == 2, "the numbers have a line for each bound"
 
 
+def captions(errors: dict[tuple[float, float], float], plain: float) -> dict[int, str]:
+    """Return the captions of the figures of suppression, where these are the errors of AGE_MODE."""
+    computed = Judged(judged(errors_of_mode(errors, plain)))
+    exhibits = {each.name: each for each in figures.EXHIBITS}
+    return {
+        figure.number: exhibits[f"figure-{figure.number:02}"].caption_of(computed)
+        for figure in FIGURES.values()
+        if figure.kind == "suppression"
+    }
+
+
 def test_only_a_figure_with_a_line_speaks_of_it() -> None:
-    captions = {each.name: str(each.caption) for each in figures.EXHIBITS}
-    for figure in FIGURES.values():
-        if figure.kind == "suppression":
-            assert ("the line" in captions[f"figure-{figure.number:02}"]) == figure.noise_reduction
+    for number, caption in captions({(0.1, 0.2): 0.2}, plain=0.1).items():
+        assert ("the line" in caption) == FIGURES[number].noise_reduction
+
+
+def test_a_figure_whose_cells_are_all_equal_says_why_it_is_white() -> None:
+    of_age_mode = next(
+        each.number
+        for each in FIGURES.values()
+        if each.kind == "suppression" and each.noise_reduction and each.subjects == (AGE_MODE,)
+    )
+    equal = captions({(0.1, 0.2): 1e-14, (0.1, 0.3): 1e-14 + 1e-22}, plain=1e-14 + 1e-21)
+    assert "with a probability of at most 2e-14, so there is nothing" in equal[of_age_mode]
+    worse = captions({(0.1, 0.2): 0.2, (0.1, 0.3): 1e-14}, plain=1e-14)
+    assert "All cells are equal" not in worse[of_age_mode]

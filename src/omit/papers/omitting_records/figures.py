@@ -282,16 +282,30 @@ def _exhibit(figure: PaperFigure) -> Exhibit:
             partial(cells.figure_cells, figure),
             data,
         )
-    words = (_SUPPRESSION, _LINE) if figure.noise_reduction else (_WITHOUT, _SUPPRESSION)
     return Exhibit(
         name,
         title,
-        " ".join((*words, *([_UNIFORM_CHOICES] if _is_kmedian(figure) else []))),
+        partial(_suppression_caption, figure),
         lambda computed: cells.of_figure(_table(computed), figure),
         lambda computed: suppression_figure(figure, _table(computed)),
         partial(cells.figure_cells, figure),
         data,
     )
+
+
+def _suppression_caption(figure: PaperFigure, computed: Computed) -> str:
+    """Return what to see in a figure of suppression, also where all of its cells are alike."""
+    words = (_SUPPRESSION, _LINE) if figure.noise_reduction else (_WITHOUT, _SUPPRESSION)
+    more = (_UNIFORM_CHOICES,) if _is_kmedian(figure) else ()
+    rows = cells.of_figure(_table(computed), figure)
+    suppressed = rows[(rows["kind"] == "outlier-score") & (rows["standing"] != "unattainable")]
+    if len(suppressed) and (suppressed["standing"] == "equal").all():
+        more = (
+            "All cells are equal: with and without suppression the mode is missed with a "
+            f"probability of at most {rounded_up(rows['high'].max(), 1)}, so there is nothing to "
+            "gain or lose.",
+        )
+    return " ".join((*words, *more))
 
 
 def _is_kmedian(figure: PaperFigure) -> bool:
