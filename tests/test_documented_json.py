@@ -38,6 +38,8 @@ COMMANDS = [
     ("bound and calibrate", "bound rule --keep 0 100 --bounds 0 200 --epsilon 1"),
     ("bound and calibrate", "bound independent --before 0.1 --after 0.2 --added 0.3 --epsilon 1"),
     ("bound and calibrate", "calibrate poisson --rate 0.1 --epsilon 1 --delta 0.2"),
+    ("suppression check", "suppression check rule:0,1 --universe 0,1,2 --up-to 2 --epsilon 1"),
+    ("suppression check", "suppression check poisson:0.5 --universe 0,1 --up-to 2 --epsilon 1"),
     (
         "disclose",
         "disclose adult --attributes race,sex,income --predict income --two-way race,income "

@@ -58,6 +58,8 @@ def test_the_example_of_a_command_runs(
         "with_record": [kept, nothing],
     }
     Path("law.json").write_text(json.dumps(law), encoding="utf-8")
+    rare = "def suppress(records):\n    return [r for r in records if records.count(r) > 1]\n"
+    Path("rare.py").write_text(rare, encoding="utf-8")
     run = omit_command(f"{command} {EXAMPLES[command]}")
     assert run.code == 0, run.err
     assert run.out

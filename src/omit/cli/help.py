@@ -13,6 +13,7 @@ PANELS: Mapping[str, str] = MappingProxyType(
     {
         "bound": PRIVACY,
         "calibrate": PRIVACY,
+        "suppression": PRIVACY,
         "curve": PRIVACY,
         "partition": PRIVACY,
         "compare": ACCURACY,
@@ -63,6 +64,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "calibrate rule": "--keep 0 100 --epsilon 1",
         "bound independent": "--before 0.1 --after 0.2 --added 0.3 --epsilon 1",
         "bound subsets": "law.json --epsilon 1",
+        "suppression check": "rare.py:suppress --universe young,old,rich --up-to 4 --epsilon 1",
         "verify theorem-5.4": "--step 0.1 --epsilon 1",
         "verify mixture": "--cases 10",
         "verify suppression": "",

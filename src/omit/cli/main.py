@@ -20,7 +20,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from omit import __version__
-from omit.cli import accuracy, data, disclosure, doctor, options, papers, privacy, statistical
+from omit.cli import (
+    accuracy,
+    data,
+    disclosure,
+    doctor,
+    options,
+    papers,
+    privacy,
+    statistical,
+    suppression,
+)
 from omit.cli import help as help_texts
 from omit.cli.emit import WORDS, complain, give_up_output, speak_any_encoding
 from omit.cli.jobs import end_log, for_jobs, log_to_errors
@@ -159,6 +169,7 @@ _RESULTS: Mapping[str, str] = {
     "bound subsets": "omit.omissions.pair_answer:PairAnswer",
     "bound sample-threshold": "omit.disclosure.threshold_answer:ThresholdAnswer",
     "calibrate": "omit.omissions.answer:CalibrationAnswer",
+    "suppression check": "omit.omissions.suppression_check:SuppressionCheck",
     "calibrate sample-threshold": "omit.disclosure.threshold_answer:ThresholdCalibration",
     "curve": "omit.statistical.curve:PrivacyCurve",
     "curve sample": "omit.statistical.curve:SampleCurves",
@@ -226,6 +237,11 @@ def _add_commands() -> None:
     any_options = {"ignore_unknown_options": True, "allow_extra_args": True}
     for name, group in itertools.product(privacy.REFUSED, groups):
         group.command(name, cls=Command, context_settings=any_options)(privacy.refuse(name))
+    _add_group(
+        "suppression",
+        "Hand over an algorithm that leaves records out, get the bound.",
+        suppression.COMMANDS,
+    )
     _add_group("verify", "Check the theorems by independent computation.", papers.VERIFY)
     _add_group("figure", "Draw the bounds.", papers.FIGURE)
     _add("disclose", combined(disclosure.disclose, disclosure.count))

@@ -338,6 +338,57 @@ Neighbours = Annotated[
 ]
 BaseEpsilon = Annotated[float, _option("Epsilon of the mechanism, at least 0.")]
 BaseDelta = Annotated[float, _option("Delta of the mechanism, in [0, 1).")]
+Suppression = Annotated[
+    str,
+    typer.Argument(
+        help="MODULE:FUNCTION or FILE.py:FUNCTION, which is given a tuple of records and returns "
+        "what is kept, keep probabilities, or a mapping from what may be kept to its "
+        "probability; an omission in a module, or one by its short form, is held to its word.",
+        metavar="MODULE:FUNCTION",
+    ),
+]
+Universe = Annotated[
+    str | None,
+    _option(
+        "All records that there can be, such as young,old,rich, or MODULE:NAME.",
+        metavar="RECORD,...",
+        default=False,
+    ),
+]
+UpTo = Annotated[int | None, _option("The largest number of records of a database.", default=False)]
+CheckedEpsilon = Annotated[
+    float | None, _option("Epsilon of the mechanism, at least 0.", default=False)
+]
+Returns = Annotated[
+    str | None,
+    _option(
+        "What the function returns: kept, probabilities or subsets.", default="what it looks like"
+    ),
+]
+Claim = Annotated[
+    str | None,
+    _option(
+        "What states the epsilon of a release, to be held to its word: an omission, or "
+        "MODULE:FUNCTION of epsilon.",
+        default="that of an omission",
+    ),
+]
+WitnessFile = Annotated[
+    Path | None,
+    _option(
+        "File for the mechanism that loses most, and the proof that none loses more.",
+        default="none",
+    ),
+]
+ReplayFile = Annotated[
+    Path | None,
+    _option("Check such a file again instead, without solving anything.", default="none"),
+]
+CheckSeconds = Annotated[float, _option("The longest estimated time that is begun, in seconds.")]
+CheckStore = Annotated[
+    Path | None,
+    _option("Folder of results to resume an interrupted check from.", default="none"),
+]
 Releases = Annotated[int, _option("Number of such statistics computed on the same sample.")]
 RowsPerPerson = Annotated[int, _option("Largest number of records of one person.")]
 Rates = Annotated[

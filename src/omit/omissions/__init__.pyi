@@ -31,3 +31,8 @@ from .sampling import NoOmission as NoOmission
 from .sampling import PoissonSampling as PoissonSampling
 from .sampling import sampling_base_epsilon as sampling_base_epsilon
 from .sampling import sampling_epsilon as sampling_epsilon
+from .suppression_check import SuppressionCheck as SuppressionCheck
+from .suppression_check import check as check
+from .witness import Replay as Replay
+from .witness import Witness as Witness
+from .witness import replay as replay

@@ -223,7 +223,7 @@ class SubsetProgram:
                 return repaired
             repaired = limits
 
-    def is_bounded(self, function: Mapping[Subset, float]) -> bool:
+    def is_bounded(self, function: Weights) -> bool:
         """Tell whether all ratios of a positive function are bounded, in rational numbers."""
         growth = growth_between(self.epsilon)[0]
         exact = {subset: Fraction(value) for subset, value in function.items()}
@@ -335,7 +335,7 @@ def _nearer(one: CertifiedRatio, other: CertifiedRatio) -> CertifiedRatio:
     return CertifiedRatio(upper.proved, lower.attained, lower.function, upper.multipliers)
 
 
-def expectation(weights: Weights, values: Mapping[Subset, float]) -> Fraction:
+def expectation(weights: Weights, values: Weights) -> Fraction:
     """Return a sum of products, in rational numbers."""
     return sum(
         (Fraction(weight) * Fraction(values[subset]) for subset, weight in weights.items()),
