@@ -184,3 +184,17 @@ def test_a_result_of_groups_shows_itself() -> None:
 def test_groups_are_not_asked_about_a_population() -> None:
     with pytest.raises(InvalidInput, match="sampled_from"):
         compare_groups(AGES, NoisyMean(), TARGET, sampled_from=100_000)
+
+
+def test_several_statistics_of_all_groups_share_one_guarantee() -> None:
+    sample = PoissonSampling(0.1)
+    result = compare_groups(
+        AGES, NoisyMean(), TARGET, sample, ThresholdOutlierRemoval(0.3), statistics=2
+    )
+    promises = {row.promise for each in result.comparisons.values() for row in each.rows[:2]}
+    whole = sample.calibrate(TARGET)
+    assert isinstance(whole, Guarantee)
+    assert promises == {TARGET.per_statistic(2), whole.per_statistic(2)}
+    assert "for 2 statistics in all 2 groups together" in result.verdict
+    assert result.card.promised.number == "ε = 1 for 2 statistics"
+    assert "leaves no guarantee" in result.card.instead.sentence

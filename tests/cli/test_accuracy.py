@@ -330,3 +330,49 @@ def test_a_report_of_groups_is_a_page(omit_command: Omit, tmp_path: Path) -> Non
     words = BY_SEX.replace("--no-report", f"--report {page}")
     assert omit_command(words).code == 0
     assert "Female" in page.read_text()
+
+
+def test_statistics_in_a_list_share_the_guarantee(omit_command: Omit) -> None:
+    words = "compare adult --column age --statistic mean,median,count --omit poisson:0.1"
+    shown = omit_command(f"{words} --no-report")
+    assert shown.code == 0
+    assert shown.out.count("for all 3 statistics together,") == 3
+    assert shown.out.count("drawn anew for every statistic") == 1
+    answers = omit_command(f"{words} --json").result["answers"]
+    assert {row["base_epsilon"] for each in answers for row in each["rows"][:1]} == {1 / 3}
+
+
+def test_a_median_needs_nothing_but_epsilon(omit_command: Omit, people: Path) -> None:
+    words = f"compare {people} --column income --bounds 0 400 --statistic median --omit none"
+    assert "median, exponential mechanism" in omit_command(f"{words} --no-report").out
+
+
+def test_a_median_under_add_remove_needs_no_step(omit_command: Omit, people: Path) -> None:
+    words = f"compare {people} --column income --bounds 0 400 --omit poisson:0.5 --json"
+    answers = omit_command(f"{words} --statistic mean,median --neighbours add-remove").result
+    assert [each["target"]["neighbours"] for each in answers["answers"]] == ["add-remove"] * 2
+    together = omit_command(
+        f"{words} --statistic mean,median".replace("poisson:0.5", "none")
+    ).result
+    assert {each["target"]["neighbours"] for each in together["answers"]} == {"replace"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("compare adult --column age --statistic mean,mean", "each of them once"),
+        ("compare adult --column age --statistic mean,all", "'all'"),
+        ("compare adult --column age --statistic mean,", "''"),
+        ("compare adult --column age --statistic mean,kmeans", "'kmeans'"),
+        ("compare adult --column age --statistic mean,moon", "'moon'"),
+        ("compare adult --column age --statistic mean,count --truth 40", "about one"),
+        ("best adult --column age --statistic mean,count", "Expected one --statistic"),
+        ("solve adult --column age --statistic mean,count --error 1", "Expected one --statistic"),
+    ],
+)
+def test_statistics_that_share_nothing_are_one_sentence(
+    omit_command: Omit, words: str, said: str
+) -> None:
+    run = omit_command(words)
+    assert (run.code, run.out) == (2, "")
+    assert said in run.err

@@ -222,7 +222,10 @@ def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Pat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("compare beta --statistic median --epsilon 1 --no-report", "needs delta > 0"),
+        (
+            "compare beta --statistic median --mechanism smooth-laplace --no-report",
+            "needs delta > 0",
+        ),
         ("compare beta --statistic quantile --epsilon 1", "quantile:SHARE"),
         ("compare beta --statistic quantile:x --epsilon 1", "quantile:SHARE"),
         ("compare beta --statistic quantile:1.5 --epsilon 1", "strictly between 0 and 1"),

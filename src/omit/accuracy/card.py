@@ -91,7 +91,10 @@ def _promise(comparison: Comparison) -> Point:
     if question.noise_reduction:
         unprotected = any(row.standing == "no guarantee" for row in comparison.rows)
         some = ", but those marked as without guarantee" if unprotected else ""
-        return Point(epsilon, f"Every answer below has this guarantee{some}. {meaning}")
+        what = (
+            "Every answer below has" if question.statistics == 1 else "All statistics together have"
+        )
+        return Point(epsilon, f"{what} this guarantee{some}. {meaning}")
     return Point(epsilon, f"The mechanism has this guarantee without any omission. {meaning}")
 
 
@@ -282,7 +285,7 @@ def solution_code(solution: Solution) -> str:
 
 
 _SETTINGS = (
-    *("truth", "method", "runs", "seed", "rows_per_person"),
+    *("truth", "method", "runs", "seed", "rows_per_person", "statistics"),
     *("sampled_from", "noise_reduction", "early_stop"),
 )
 

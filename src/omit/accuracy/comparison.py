@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from omit._text import show_quantity
+from omit._text import show_quantity, usable
 from omit.accuracy.expected import Question
 from omit.accuracy.parts import clamping_notes, parts_table, shown_clamping
 from omit.accuracy.row import (
+    SAME,
     Row,
     Standing,
     Uninformed,
@@ -23,7 +24,9 @@ from omit.accuracy.row import (
 from omit.accuracy.sampled_from import parity_notes, sampled_from_notes
 from omit.data.base import show_bounds
 from omit.exact.error import ExpectedError
+from omit.guarantee import Guarantee
 from omit.mechanisms.base import Mechanism
+from omit.omissions.base import Omission
 from omit.report.page import Caption, Card, Made
 from omit.report.result import Drawing, Ends, Field, Result, Table, plain
 
@@ -202,6 +205,8 @@ class Comparison(Result):
             whom += f" for a person with up to {question.rows_per_person} records"
         if question.sampled_from is not None:
             whom += f" for the population of {question.sampled_from:,}"
+        if question.statistics > 1:
+            whom += f" for all {question.statistics} statistics together"
         if not question.mechanism.private:
             return f"With noise as if for {question.guarantee}{whom}, NOT private:"
         if not question.noise_reduction:
@@ -213,14 +218,15 @@ class Comparison(Result):
         """What must be said with the numbers."""
         question = self.question
         notes = [*private_notes(question.mechanism), *question.data.notes]
+        tested = [row.omission for row in self.rows if row.error is not None]
         if question.sampled_from is not None:
             per_record = question.guarantee.per_row(question.rows_per_person)
             notes += sampled_from_notes(
                 per_record, question.data.size, question.sampled_from, question.rows_per_person
             )
+        notes += shared_notes(question, [row.omission for row in self.rows if row.reaches_target])
         if any(row.no_noise for row in self.rows) and question.guarantee.delta > 0:
             notes.append(NO_NOISE)
-        tested = [row.omission for row in self.rows if row.error is not None]
         notes += [
             f"No guarantee: {row.reason}" for row in self.rows if row.standing == "no guarantee"
         ]
@@ -416,6 +422,7 @@ class Comparison(Result):
                 "delta": question.guarantee.delta,
                 "neighbours": str(question.guarantee.neighbours),
                 "rows_per_person": question.rows_per_person,
+                "statistics": question.statistics,
             },
             "mechanism_has_guarantee": question.mechanism.private,
             "data": question.data.name,
@@ -435,6 +442,32 @@ class Comparison(Result):
         from omit.accuracy.report import write_report
 
         return write_report(path, [self], made=lambda: made or Made.today())
+
+
+def shared_notes(question: Question, omissions: Sequence[Omission]) -> list[str]:
+    """Return how several statistics share a guarantee, and what fresh samples would allow."""
+    number, target = question.statistics, question.promise
+    if number == 1 or not isinstance(target, Guarantee):
+        return []
+    notes = [
+        f"The guarantee is that of all {number} statistics together, on the same records: their "
+        f"epsilons add up to that of the mechanism, and a sample amplifies the sum once. Without "
+        f"omission each has ε = {usable(target.per_statistic(number).epsilon)}."
+    ]
+    if not question.noise_reduction:
+        return notes
+    for omission in omissions:
+        shared = omission.calibrate(target)
+        fresh = omission.calibrate(target.per_statistic(number))
+        if not (isinstance(shared, Guarantee) and isinstance(fresh, Guarantee)):
+            continue
+        each = shared.per_statistic(number).epsilon
+        if fresh.epsilon > (1 + SAME) * each:
+            notes.append(
+                f"{omission}: drawn anew for every statistic, it would let each have ε = "
+                f"{usable(fresh.epsilon)} instead of {usable(each)} at the same guarantee."
+            )
+    return notes
 
 
 def private_notes(mechanism: Mechanism) -> tuple[str, ...]:

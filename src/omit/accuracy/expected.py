@@ -61,6 +61,9 @@ class Question:
         Of simulated runs; all start from it, so that they can be compared.
     rows_per_person : int
         How many records one person may have; the guarantee is for a person.
+    statistics : int
+        How many statistics of the same records share the guarantee in equal parts, this one
+        included. On a sample they are composed first and amplified once.
     sampled_from : int, optional
         The size of the population of which the data are a secret simple random sample. The
         guarantee is then for the population, and the data may use the weaker one that the sample
@@ -91,6 +94,7 @@ class Question:
     runs: int = DEFAULT_RUNS
     seed: int = 0
     rows_per_person: int = 1
+    statistics: int = 1
     sampled_from: int | None = None
     noise_reduction: bool = True
     early_stop: bool = True
@@ -116,6 +120,7 @@ class Question:
                 "for less is too large to be computed with."
             )
         _validate.runs(self.runs)
+        _validate.positive_integer("statistics", self.statistics)
         object.__setattr__(self, "seed", _validate.seed(self.seed))
         tolerance = _validate.positive_rate("tolerance", self.tolerance)
         object.__setattr__(self, "tolerance", tolerance)
@@ -163,6 +168,8 @@ class Question:
         promise = self.promise
         if self.noise_reduction and isinstance(promise, Guarantee):
             promise = omission.calibrate(promise)
+        if isinstance(promise, Guarantee):
+            promise = promise.per_statistic(self.statistics)
         design = checked_design(omission, self.data, self.mechanism.distance)
         declared = self.data.bounds
         bounds = None if declared is None else omission.restrict(declared)

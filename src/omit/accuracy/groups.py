@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from omit._text import promised, show_quantity, show_ratio
 from omit.accuracy.compare import compared, require_omission
-from omit.accuracy.comparison import Comparison, private_notes
+from omit.accuracy.comparison import Comparison, private_notes, shared_notes
 from omit.accuracy.expected import Question
 from omit.accuracy.row import Row, shown_ratio
 from omit.data.groups import GroupedColumn, Labels, shown_labels
@@ -106,9 +106,12 @@ class GroupedComparison(Result):
     def verdict(self) -> str:
         """In how many groups leaving records out pays, and what it costs in the others."""
         number = len(self.comparisons)
-        mechanism = self.first.question.mechanism
+        question = self.first.question
+        mechanism = question.mechanism
         promise = f"{self.guarantee}" if mechanism.private else "noise of no guarantee"
-        setting = f"At {promise} for all {number:,} groups together,"
+        count = question.statistics
+        all_of_them = f"{count} statistics in all " if count > 1 else "all "
+        setting = f"At {promise} for {all_of_them}{number:,} groups together,"
         tested = {labels: each.best_tested for labels, each in self.comparisons.items()}
         if not any(tested.values()):
             return f"{setting} no omission was tested that reaches the guarantee."
@@ -141,9 +144,6 @@ class GroupedComparison(Result):
         """What must be said with the numbers."""
         question = self.first.question
         notes = [*private_notes(question.mechanism), *self.grouped.notes, self._composition()]
-        if self._headings != self._omissions:
-            named = zip(self._headings, self._omissions, strict=True)
-            notes.append(". ".join(f"{letter}: {name}" for letter, name in named) + ".")
         notes += dict.fromkeys(
             f"No guarantee: {row.reason}"
             for each in self.comparisons.values()
@@ -166,6 +166,8 @@ class GroupedComparison(Result):
             f"{shown_labels(labels)}: no answer, because {reason}"
             for labels, reason in list(self.refused.items())[:_SHOWN]
         ]
+        reaching = [row.omission for row in self.first.rows if row.reaches_target]
+        notes += shared_notes(question, reaching)
         if len(self.comparisons) > _SHOWN:
             notes.append(
                 f"Shown are the {_SHOWN} groups in which leaving records out harms most; "
@@ -216,6 +218,9 @@ class GroupedComparison(Result):
             f"{self.first.subject} of {self.grouped.name} by {self._by}: "
             f"{self.first.baseline.metric} with all records, and what omissions multiply it by"
         )
+        if self._headings != self._omissions:
+            named = zip(self._headings, self._omissions, strict=True)
+            title += "; " + "; ".join(f"{letter}: {name}" for letter, name in named)
         return (Table("groups", title, fields, tuple(rows)),)
 
     def _cells(self, labels: Labels, comparison: Comparison) -> tuple[Any, ...]:
@@ -313,6 +318,14 @@ class GroupedComparison(Result):
                 f" In {blind:,} groups no answer tells more than the middle of the bounds: join "
                 "them with others, or allow a larger epsilon."
             )
+        removed = any(row.standing == "no guarantee" for row in self.first.rows)
+        if removed:
+            do += (
+                " What removes outliers leaves no guarantee, whatever the noise: declare narrower "
+                "bounds beforehand instead."
+            )
+        if question.statistics > 1:
+            promise += f" for {question.statistics} statistics"
         return Card(
             Point(promise, f"{self._composition()} {self.guarantee.meaning()}"),
             Point(f"{len(worse):,} of {number:,} groups", lost),

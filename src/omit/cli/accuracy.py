@@ -37,7 +37,7 @@ MOST_CANDIDATES = 10_000
 class Chosen(NamedTuple):
     """What compare, best and solve are asked: about which data, mechanisms and guarantee.
 
-    With groups, `data` are the records of all of them.
+    With groups, `data` are the records of all of them. Several statistics share the guarantee.
     """
 
     context: typer.Context
@@ -50,6 +50,7 @@ class Chosen(NamedTuple):
     public: bool
     json: bool
     grouped: "GroupedColumn | None" = None
+    statistics: int = 1
 
     def target(self, epsilon: float) -> "Guarantee":
         """Return the guarantee that is asked for."""
@@ -127,24 +128,38 @@ def choose(
         weighted = names.chosen_mechanisms("weighted mean", mechanism, metric, delta, relation)
         return Chosen(ctx, survey, weighted, relation, delta, truth, runs, public, json)
     if statistic not in names.CLUSTERINGS:
-        if bins is None and statistic not in names.OF_SUMS:
+        kinds = names.several_statistics(statistic)
+        if bins is None and not set(kinds) <= set(names.OF_SUMS):
             bins = 0
+        # Where a record may move to another group, both groups count their records in secret.
+        moves = by is not None and not ctx.params.get("fixed_labels")
+        asked = "add-remove" if moves else neighbours
+        if step is None and asked == "add-remove" and any(map(names.is_quantile, kinds)):
+            step = _usual_step(source, bounds, mechanism)
         declared = (bounds, categories, table, step, missing_value, bins)
         if by is not None:
             grouped = read_groups(source, column, by, ctx.params.get("groups"), *declared)
-            _, meant = names.asked_of(grouped.whole, statistic)
-            grouped = grouped.with_columns(lambda part: names.asked_of(part, statistic)[0])
+            _, meant = names.asked_of(grouped.whole, kinds[0])
+            grouped = grouped.with_columns(lambda part: names.asked_of(part, kinds[0])[0])
             data = grouped.whole
         else:
-            grouped, column_read = None, read_column(source, column, *declared)
-            data, meant = names.asked_of(column_read, statistic)
-        usual = names.usual_relation(statistic, metric, mechanism, data.step is not None)
-        relation = usual if neighbours is None else neighbours
-        # Where a record may move to another group, both groups count their records in secret.
-        moves = grouped is not None and not ctx.params.get("fixed_labels")
+            grouped, read = None, read_column(source, column, *declared)
+            data, meant = names.asked_of(read, kinds[0])
+        on_lattice = data.step is not None
+        usual = {names.usual_relation(kind, metric, mechanism, on_lattice) for kind in kinds}
+        # What all have, if some have one alone: a public number of records.
+        relation = max(usual) if neighbours is None else neighbours
         within = "add-remove" if moves else relation
-        mechanisms = names.column_mechanisms(data, meant, mechanism, metric, delta, within)
-        return Chosen(ctx, data, mechanisms, relation, delta, truth, runs, public, json, grouped)
+        mechanisms = [
+            each
+            for kind in (meant, *kinds[1:])
+            for each in names.column_mechanisms(data, kind, mechanism, metric, delta, within)
+        ]
+        return Chosen(
+            *(ctx, data, mechanisms, relation, delta, truth, runs, public, json),
+            grouped=grouped,
+            statistics=len(kinds),
+        )
     from omit.data.reading import read_points
 
     relation = names.usual_relation(statistic, metric) if neighbours is None else neighbours
@@ -163,6 +178,18 @@ def choose(
         metric=metric,
     )
     return Chosen(ctx, points, [clustering], relation, delta, truth, runs, public, json)
+
+
+def _usual_step(source: str, bounds: str | None, mechanism: str) -> float | None:
+    """Return the step of a quantile's answers under add-remove, where none is declared."""
+    from omit.data.datasets import DATASETS
+    from omit.mechanisms import names
+
+    declared = options.declared(bounds)
+    chosen_on_a_lattice = mechanism in ("laplace", *names.ON_A_LATTICE)
+    if source in DATASETS or not chosen_on_a_lattice or not isinstance(declared, tuple):
+        return None
+    return names.usual_step(declared)
 
 
 def read_column(
@@ -321,7 +348,10 @@ def compare(
         "seed": seed,
         "early_stop": chosen.runs != options.PUBLISHED_RUNS,
         "sampled_from": sampled_from,
+        "statistics": chosen.statistics,
     }
+    if chosen.truth is not None and chosen.statistics > 1:
+        raise InvalidInput("Expected one --statistic with --truth, which is about one.")
     if chosen.grouped is not None:
         _compare_groups(chosen, target, omit, fixed_labels, file, asked)
         return
@@ -439,6 +469,8 @@ def solve(
 
 def _emit_answers(chosen: Chosen, find: "Callable[..., Result]") -> None:
     """Print the answers for all mechanisms, with a progress bar for every one."""
+    if chosen.statistics > 1:
+        raise InvalidInput("Expected one --statistic: several share a budget in omit compare.")
     answers = []
     for mechanism in chosen.mechanisms:
         with progress_bar(str(mechanism), None, not chosen.json) as advance:

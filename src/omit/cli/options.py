@@ -174,7 +174,8 @@ Step = Annotated[
     float | None,
     _option(
         "What all values are multiples of, above the lower bound: 1 for whole numbers.",
-        default="the registered one, else continuous",
+        default="the registered one, else continuous; for quantiles under add-remove 1 where "
+        "bounds are whole",
     ),
 ]
 Bins = Annotated[
@@ -196,7 +197,8 @@ Statistic = Annotated[
     str,
     _option(
         "mean, mode, count, sum, variance, proportion:VALUE, median, quantile:SHARE, kmeans, "
-        "kmedian, or all: mean and mode."
+        "kmedian, or all: mean and mode, each with the whole guarantee. In a list such as "
+        "mean,median they share it."
     ),
 ]
 Mechanism = Annotated[

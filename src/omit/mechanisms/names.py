@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Makers: TypeAlias = "Mapping[str, Callable[[], Mechanism]]"
 
 METRICS = {"mse": "squared", "relative": "relative"}
+_MOST_WHOLE, _PARTS = 200_000, 10_000
 CLUSTERINGS = ("kmeans", "kmedian")
 # What bins of a continuous column are enough for; all else needs the values of the records.
 OF_SUMS = ("mean", "sum", "count", "all")
@@ -37,7 +38,7 @@ _NOT_AMONG_ALL = (
     "gumbel-published",
 )
 # Quantiles that are chosen among the points of a column with a step.
-_ON_A_LATTICE = ("permute-and-flip", "exponential")
+ON_A_LATTICE = ("permute-and-flip", "exponential")
 
 
 def is_quantile(statistic: str) -> bool:
@@ -63,11 +64,28 @@ def usual_relation(
         first = next(iter(registered()[statistic].values()))
         return str(first().relations[0])
     if is_quantile(statistic):
-        chosen = on_lattice and name in (None, "laplace", *_ON_A_LATTICE)
+        chosen = on_lattice and name in (None, "laplace", *ON_A_LATTICE)
         return "add-remove" if chosen else "replace"
     is_mean = statistic == "mean" or statistic.startswith("proportion:")
     public_size = is_mean and metric == "mse"
     return "replace" if public_size else "add-remove"
+
+
+def usual_step(bounds: tuple[float, float]) -> float:
+    """Return on which lattice a quantile is chosen under add-remove if no step is declared.
+
+    It depends on nothing but the bounds: whole numbers where these are whole, else a ten-thousandth
+    of what is between them.
+
+    Examples
+    --------
+    >>> usual_step((0, 200_000)), usual_step((0.5, 1.5))
+    (1.0, 0.0001)
+    """
+    lower, upper = bounds
+    if float(lower).is_integer() and float(upper).is_integer() and upper - lower <= _MOST_WHOLE:
+        return 1.0
+    return (upper - lower) / _PARTS
 
 
 def known_mechanisms(
@@ -143,8 +161,11 @@ def chosen_mechanisms(
     """
     known = known_mechanisms(statistic, metric, neighbours, on_lattice)
     if name is None or (name == "laplace" and name not in known):
-        # The default of the option, which for a quantile means its first mechanism.
+        # The default of the option, which for a quantile means its first mechanism; without delta
+        # the one with the least noise that needs none.
         name = next(iter(known))
+        if delta == 0 and name in NEEDS_DELTA and "exponential" in known:
+            name = "exponential"
     if name == "all":
         made = {
             kind: make()
@@ -185,6 +206,29 @@ def asked_of(data: Column, statistic: str) -> tuple[Column, str]:
             f"Expected the value {value!r} of a proportion to be a number, as {data.name!r} is."
         ) from error
     return data.indicator(number), "mean"
+
+
+def several_statistics(statistic: str) -> list[str]:
+    """Return the statistics that share a guarantee, in a list such as mean,median; or the only one.
+
+    `InvalidInput` is raised for what cannot share one.
+
+    Examples
+    --------
+    >>> several_statistics("mean, median"), several_statistics("proportion:Sales, retail")
+    (['mean', 'median'], ['proportion:Sales, retail'])
+    """
+    if "," not in statistic or statistic.startswith("proportion:"):
+        return [statistic]
+    kinds = [kind.strip() for kind in statistic.split(",")]
+    for kind in kinds:
+        alone = kind in (*CLUSTERINGS, "all", "") or kind.startswith("proportion:")
+        if alone or kinds.count(kind) > 1:
+            raise InvalidInput(
+                f"Expected several statistics of numbers, such as mean,median,count, each of them "
+                f"once, got {kind!r}."
+            )
+    return kinds
 
 
 def column_mechanisms(
