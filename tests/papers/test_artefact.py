@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import omit
@@ -11,13 +12,19 @@ from omit import Guarantee, PoissonSampling
 from omit.errors import InvalidInput
 from omit.laws.noise import Gaussian
 from omit.papers import reproduce
-from omit.papers.omitting_records.artefact import read_artefact, subject_of
+from omit.papers.omitting_records.artefact import (
+    Artefact,
+    compared,
+    read_artefact,
+    subject_of,
+)
 from omit.papers.omitting_records.as_published import (
     MeanIgnoringDelta,
     ModeIgnoringDelta,
     ModeOffByOne,
     scale_ignoring_delta,
 )
+from omit.papers.omitting_records.cells import Subject
 
 RATES = (0.5, 0.9)
 
@@ -114,6 +121,19 @@ def test_an_answer_that_is_off_by_the_lower_bound_is_always_wrong() -> None:
         for mechanism in (ModeOffByOne(), omit.NoisyMode("gumbel", "published"))
     )
     assert same == published, "where the domain begins at 0"
+
+
+def test_a_cause_is_named_only_where_it_applies() -> None:
+    def cause(data: str, column: str) -> set[str]:
+        subject = Subject(data, column, "mode, exponential mechanism")
+        line = {"data": data, "column": column, "mechanism": subject.mechanism, "kind": "poisson"}
+        ours = pd.DataFrame([line | {"epsilon": 1.0, "rate": 0.5, "error": 0.2}])
+        theirs = pd.DataFrame([{"epsilon": 1.0, "rate": 0.5, "published": 0.2}])
+        return set(compared(ours, Artefact({subject: theirs}, ()))["cause"])
+
+    assert cause("adult", "age") == {""}, "the domain begins at 0"
+    (said,) = cause("irish", "HighestEducationCompleted")
+    assert "lower bound" in said
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from omit.data.datasets import DATASETS
 from omit.errors import InvalidInput
 from omit.laws.intervals import NORMAL
 from omit.papers.omitting_records import cells
@@ -48,10 +49,11 @@ _CLUSTERING_WORDS = {
     cells.MEDIAN_PUBLISHED: ({"kmedian"}, {"k", "median"}, {"kmedians"}),
 }
 _GAUSSIAN = "the authors' noise does not depend on δ and is too small"
+_OFF_BY_ONE = "the authors' answer is off by the lower bound of the domain"
 _CAUSES = {
     "mean, Gaussian": _GAUSSIAN,
     "mode, Gaussian": _GAUSSIAN,
-    "mode, exponential mechanism": "the authors' answer is off by the lower bound of the domain",
+    "mode, exponential mechanism": _OFF_BY_ONE,
     "k-median as published": "the authors report a weight and not a cost; converted to a cost here",
 }
 # epsilon' at epsilon = 1, of T = 110 swaps.
@@ -191,8 +193,16 @@ def compared(table: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
             part["as published"] = twin["error"].to_numpy()
             apart = published.to_numpy() - twin["error"].to_numpy()
             part["z as published"] = apart / _deviation(subject, twin).to_numpy()
-        parts.append(part.assign(cause=_CAUSES.get(subject.mechanism, "")))
+        parts.append(part.assign(cause=_cause(subject)))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _cause(subject: Subject) -> str:
+    """Return why published averages differ from ours, where that is known and applies."""
+    cause = _CAUSES.get(subject.mechanism, "")
+    if cause == _OFF_BY_ONE and DATASETS[subject.data].bounds[subject.column or ""][0] == 0:
+        return ""
+    return cause
 
 
 def _deviation(subject: Subject, rows: pd.DataFrame) -> pd.Series[float]:
