@@ -156,6 +156,17 @@ def test_a_narrow_screen_takes_no_digit_from_a_bound(columns: str) -> None:
 
 
 @pytest.mark.slow
+def test_an_interruption_while_the_interpreter_ends_is_no_traceback() -> None:
+    code = (
+        "import atexit, os, signal\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from omit.cli.main import main\n"
+        "main(['--version'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_an_interruption_while_a_file_is_read_ends_with_130(tmp_path: Path) -> None:
     import duckdb
 
