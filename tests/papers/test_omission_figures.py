@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from omit.papers.omitting_records import figures
+from omit.papers.omitting_records import CLAIMS, figures
 from omit.papers.omitting_records.cells import AGE_MODE, EPSILONS, FIGURES, PROBABILITIES, judged
-from tests.papers.judging import Judged
+from tests.papers.judging import Judged, finding
 
 
 def errors_of_mode(errors: dict[tuple[float, float], float], plain: float) -> pd.DataFrame:
@@ -114,3 +114,15 @@ def test_a_figure_whose_cells_are_all_equal_says_why_it_is_white() -> None:
     assert "with a probability of at most 2e-14, so there is nothing" in equal[of_age_mode]
     worse = captions({(0.1, 0.2): 0.2, (0.1, 0.3): 1e-14}, plain=1e-14)
     assert "All cells are equal" not in worse[of_age_mode]
+
+
+def test_cells_without_amplification_are_those_that_need_more_noise_than_all_records() -> None:
+    # The mechanisms on what is left have an epsilon of 1 throughout.
+    computed = Judged(judged(errors_of_mode({(0.1, 0.2): 0.2, (0.1, 0.3): 0.3}, plain=0.1)))
+    claim = next(each for each in CLAIMS if each.name == "no-gain-without-amplification")
+    assert claim.numbers is not None
+    found = finding(claim, claim.numbers(computed))
+    assert EPSILONS[-1] > 1 >= EPSILONS[-2]
+    assert {reading.evidence for reading in found.readings.values()} == {
+        "Of 2 cells without amplification 2 worse."
+    }

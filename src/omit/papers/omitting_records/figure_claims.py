@@ -163,6 +163,30 @@ _CLUSTERINGS_LOSE_LITTLE = claim(
 )
 
 
+def _without_amplification(bound: str) -> Judge:
+    """Return the judge of cells that need more noise than all records do."""
+
+    def judge(table: pd.DataFrame) -> Finding | None:
+        rows = table[(table["bound"] == bound) & (table["standing"] != "unattainable")]
+        rows = rows[rows["base_epsilon"] < rows["epsilon"]]
+        if rows.empty:
+            return None
+        return Finding(
+            standing_of(rows), f"Of {len(rows):,} cells without amplification {counted(rows)}."
+        )
+
+    return judge
+
+
+_NO_GAIN_WITHOUT_AMPLIFICATION = claim(
+    "Section 6",
+    (),
+    "Where suppression does not amplify privacy, utility is worse at the same guarantee.",
+    of=_suppressed_at_the_same_guarantee,
+    name="no-gain-without-amplification",
+)(under_every_reading({name: _without_amplification(bound) for bound, name in _BOUNDS.items()}))
+
+
 def _worsening(bound: str) -> Judge:
     """Return the judge of whether the gain falls from one ε to the next, for fixed m and M."""
 
