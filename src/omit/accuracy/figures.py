@@ -86,6 +86,7 @@ def rate_figure(curves: Curves) -> Figure:
         # Bounds that meet leave no error anywhere, and nothing that has a logarithm.
         if (grid.baseline > 0).any() or (grid.errors > 0).any():
             axes.set_yscale("log")
+            few_plain_numbers(axes.yaxis)
         axes.set_ylabel("expected relative error, %")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:

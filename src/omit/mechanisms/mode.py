@@ -246,11 +246,11 @@ class PreparedMode(Prepared):
     @cached_property
     def _unheld(self) -> NDArray[Any]:
         """The values of the domain, narrowed to the bounds, that nobody has."""
-        domain = np.asarray(self.column.domain()[0])
-        if not self.column.is_text and self.bounds is not None:
-            domain = domain[(domain >= self.bounds[0]) & (domain <= self.bounds[1])]
-        values = np.asarray(self.column.values)[self._possible]
-        return domain[~np.isin(domain, values)]
+        domain, counts = self.column.domain()
+        unheld = np.asarray(domain[counts == 0])
+        if self.column.is_text or self.bounds is None:
+            return unheld
+        return unheld[(unheld >= self.bounds[0]) & (unheld <= self.bounds[1])]
 
 
 def _shown_value(value: Any) -> str:
