@@ -53,6 +53,21 @@ def test_errors_that_are_equal_up_to_precision_have_no_colour_and_no_number() ->
     assert {(each.get_text(), each.get_color()) for each in numbers} == {("=", "0.55")}
 
 
+def test_a_title_is_no_wider_than_its_figure_also_with_two_epsilons() -> None:
+    table = errors_of_mode({(0.1, 0.2): 0.2}, plain=0.1)
+    figure = next(
+        each
+        for each in FIGURES.values()
+        if each.kind == "suppression" and each.noise_reduction and each.subjects == (AGE_MODE,)
+    )
+    drawing = figures.suppression_figure(figure, judged(table[table["epsilon"] <= EPSILONS[1]]))
+    drawing.draw_without_rendering()
+    (title,) = (text for text in drawing.texts if "error with all records" in text.get_text())
+    box = title.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= drawing.bbox.x1
+
+
 def test_a_decided_gain_is_coloured_by_its_sign_and_size() -> None:
     drawing = suppression({(0.1, 0.2): 0.2, (0.1, 0.3): 0.5, (0.1, 0.4): 0.05}, plain=0.1)
     axes = drawing.axes[0]

@@ -8,6 +8,7 @@ calibrated by the mixture bound throughout, so that only the mechanism differs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -302,6 +303,25 @@ def best_pairs(computed: Computed) -> pd.DataFrame | None:
     return pd.DataFrame(lines)
 
 
+# Errors below are those of answers that are right all but certainly.
+_NOTHING = 1e-12
+
+
+def _pairs_in_few_digits(computed: Computed) -> pd.DataFrame:
+    """Return the best pairs with errors as a person reads them."""
+    frame = best_pairs(computed)
+    assert frame is not None
+    errors = [name for name in frame.columns if name.startswith("error ")]
+    frame = frame.assign(**{name: [_few_digits(one) for one in frame[name]] for name in errors})
+    return frame.rename(columns=lambda name: name.replace(OF_ALL, "among all"))
+
+
+def _few_digits(error: float | None) -> str | None:
+    if error is None or math.isnan(error):
+        return None
+    return f"below {_NOTHING:g}" if error < _NOTHING else f"{error:.4g}"
+
+
 def _best(rows: pd.DataFrame) -> pd.Series[Any] | None:
     """Return the row with the least error, of one without omission unless others surely beat it."""
     if rows.empty:
@@ -353,6 +373,7 @@ def _exhibits(
             best_pairs,
             cells=needed,
             data=tuple(data),
+            shown=_pairs_in_few_digits,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,10 @@ def _draw_invisible(axes: Axes, sampled: pd.DataFrame, most: float) -> None:
     axes.text(50, 0.3, text, ha="center", va="top")
 
 
+# Of a title, so that none is wider than its figure.
+_LETTERS_PER_INCH = 11
+
+
 def suppression_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
     """Return differences over (m, M), drawn from the table of all cells."""
     epsilons = sorted(set(table["epsilon"]))
@@ -139,11 +144,12 @@ def suppression_figure(figure: PaperFigure, table: pd.DataFrame) -> Figure:
         axes.set_xlabel("m, smallest probability of deletion", fontsize=9)
     names = dict.fromkeys(subject.data_name for subject in figure.subjects)
     empty = "; grey: the guarantee cannot be reached" if figure.noise_reduction else ""
-    drawing.suptitle(
+    title = (
         f"{', '.join(names)}: error with all records less error after outlier-score suppression "
-        f"(positive: suppression helps{empty})",
-        fontsize=11,
+        f"(positive: suppression helps{empty})"
     )
+    letters = int(_LETTERS_PER_INCH * drawing.get_figwidth())
+    drawing.suptitle(textwrap.fill(title, letters), fontsize=11)
     return drawing
 
 
@@ -393,7 +399,7 @@ _COUNTED = ("worse", "equal", "undecided", "better")
 CONCLUSION = Exhibit(
     "conclusion",
     "Does the paper's conclusion survive the tight privacy bound?",
-    "At the same guarantee: in how many of 180 cells (ε, m, M) suppression is worse or better than "
+    "At the same guarantee: in how many of all cells (ε, m, M) suppression is worse or better than "
     "no omission; the others cannot reach the guarantee by that bound. Equal: modes that are never "
     "missed either way. Undecided: differences that the runs do not resolve.",
     survival,
