@@ -63,3 +63,16 @@ def test_a_width_in_inches_that_no_page_has_is_refused_before_anything_is_said(
     run = omit_command(f"{words} --width 0.5")
     assert (run.code, run.out, list(tmp_path.iterdir())) == (2, "", [])
     assert "Expected --width 0.5 of 2 to 20 inches" in run.err
+
+
+@pytest.mark.slow
+def test_a_width_in_which_panels_would_meet_is_refused_and_a_single_one_fits_a_column(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    output = tmp_path / "privacy.pdf"
+    run = omit_command(f"figure privacy --output {output} --width 3.3")
+    assert run.code == 2
+    assert "Expected --width 3.3 to be at least 5.4 inches" in run.err
+    assert not output.exists()
+    assert omit_command(f"figure privacy --epsilon 1 --output {output} --width 3.3").code == 0
+    assert output.stat().st_size > 1000

@@ -375,7 +375,8 @@ def compare(
     if file is not None:
         from omit.accuracy.report import curve_steps, write_report
 
-        with progress_bar("report", curve_steps(comparisons), not json) as advance:
+        told = "report, which --no-report leaves out"
+        with progress_bar(told, curve_steps(comparisons), not json) as advance:
             cores = os.cpu_count() or 1
             write_report(file, comparisons, advance, cores, lambda: made(chosen.context))
         tell_where(chosen.context, file)

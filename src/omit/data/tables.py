@@ -246,7 +246,9 @@ def position_of(names: Sequence[str], column: str | int | None, label: str) -> i
     1
     """
     if column is None and len(names) != 1:
-        raise InvalidInput(f"Expected a column of {label}: one of {listed(names) or 'none'}.")
+        raise InvalidInput(
+            f"Expected column to be one of {listed(names) or 'none'}, which are in {label}."
+        )
     wanted = names[0] if column is None else _column_name(column)
     if wanted not in names:
         raise InvalidInput(

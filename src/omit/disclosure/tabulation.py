@@ -436,8 +436,8 @@ def _declared(
     if known is not None and name in known.bounds:
         return Attribute(name, whole_number_categories(name, known.bounds[name]), "registered")
     raise InvalidInput(
-        f"Column {name!r} has no declared domain; give all categories a record can have, or "
-        f"{FROM_DATA!r}, which is not private."
+        f"Column {name!r} has no declared domain; give all categories that a record can have "
+        f"(--domain {name}=ONE,OTHER), or {FROM_DATA!r}, which is not private."
     )
 
 

@@ -304,8 +304,9 @@ def tight_laplace(guarantee: Guarantee) -> SmoothNoise:
     _require_positive(guarantee)
     if guarantee.delta == 0:
         raise InvalidInput(
-            "Laplace noise by smooth sensitivity needs delta > 0; for delta = 0 use Student's t "
-            "(smooth-student), the exponential mechanism or the global sensitivity."
+            "Laplace noise by smooth sensitivity needs delta > 0, such as 1e-6; for delta = 0 use "
+            "Student's t (smooth-student), the exponential mechanism (exponential) or the global "
+            "sensitivity (global-laplace)."
         )
     epsilon, alpha = guarantee.epsilon, guarantee.epsilon / 2
     wanted = math.log(guarantee.delta)

@@ -253,7 +253,10 @@ class Omission(ABC):
         InvalidInput
             If the data do not fit its parameters.
         """
-        raise Refused(f"What {self} does to data is not known, so its error cannot be computed.")
+        raise Refused(
+            f"What {self} does to data is not known, so its error cannot be computed; its class "
+            'says so by a method design (documentation, "Extending").'
+        )
 
     @classmethod
     def short_form(cls) -> str:

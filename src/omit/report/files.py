@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import io
+import math
 import os
 import re
 import shutil
@@ -268,6 +269,8 @@ def write_figure(
 def resize(figure: Figure, width: float) -> None:
     """Give a figure a width in inches, such as that of a journal's column.
 
+    `InvalidInput` is raised if so little room would be left that texts meet.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -280,10 +283,16 @@ def resize(figure: Figure, width: float) -> None:
 
     now, height = figure.get_size_inches()
     factor = float(width / now)
+    if factor < _SMALLEST_FACTOR:
+        least = math.ceil(10 * _SMALLEST_FACTOR * float(now)) / 10
+        raise InvalidInput(
+            f"Expected width={width:g} to be at least {least:g} inches, since this figure has many "
+            "parts side by side: ask for fewer epsilons or rates, or give it a whole page."
+        )
     figure.set_size_inches(width, float(height) * factor)
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_fontsize(max(float(text.get_fontsize()) * min(factor, 1.0), _SMALLEST_TEXT))
 
 
-_NARROWEST, _WIDEST, _SMALLEST_TEXT = 2.0, 20.0, 5.0
+_NARROWEST, _WIDEST, _SMALLEST_TEXT, _SMALLEST_FACTOR = 2.0, 20.0, 5.0, 0.45
