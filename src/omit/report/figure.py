@@ -88,10 +88,13 @@ def panels(
 
 def few_plain_numbers(axis: Axis) -> None:
     """Mark few places of a logarithmic axis, with numbers as people write them."""
-    from matplotlib.ticker import LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     low, high = axis.get_data_interval()
-    axis.set_major_locator(LogLocator(subs=(1,) if high > 1000 * low else (1, 2, 5)))
+    if 0 < low and high < 10 * low:  # which powers of ten say little about
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1,) if high > 1000 * low else (1, 2, 5)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(plainly)
 
