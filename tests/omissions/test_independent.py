@@ -88,3 +88,34 @@ def test_a_record_that_is_always_kept_loses_all_of_epsilon(epsilon: float) -> No
 def test_more_subsets_than_can_be_listed_are_refused() -> None:
     with pytest.raises(InvalidInput, match="at most 16 records"):
         IndependentPair((0.1,) * 30, (0.1,) * 30, 0.1).to_subsets()
+
+
+def test_theorem_5_3_in_closed_form_is_that_of_all_subsets() -> None:
+    rng = np.random.default_rng(41)
+    for _ in range(15):
+        size = int(rng.integers(0, 6))
+        before, after = rng.uniform(0.05, 0.95, (2, size))
+        pair = IndependentPair(tuple(before), tuple(after), float(rng.uniform()))
+        epsilon = float(rng.uniform(0.1, 3))
+        formula = pair.theorem_5_3(epsilon, 0.01)
+        listed = pair.to_subsets().theorem_5_3(epsilon, 0.01)
+        assert formula == pytest.approx(listed, rel=1e-9, abs=1e-12)
+        assert formula.epsilon >= pair.loss(epsilon).epsilon - 1e-12
+
+
+def test_theorem_5_3_in_closed_form_needs_the_support_condition() -> None:
+    for before, after in ((0.0, 0.1), (0.1, 0.0), (1.0, 0.9), (0.9, 1.0)):
+        with pytest.raises(InvalidInput, match="support condition"):
+            IndependentPair((before,), (after,), 0.5).theorem_5_3(1.0)
+    certain = IndependentPair((0.0, 1.0, 0.5), (0.0, 1.0, 0.25), 0.5)
+    listed = certain.to_subsets().theorem_5_3(1.0)
+    assert certain.theorem_5_3(1.0) == pytest.approx(listed, rel=1e-9)
+
+
+def test_theorem_5_3_takes_databases_of_any_size() -> None:
+    """Five copies and a far record, as in the errata, and as many as a census has."""
+    for copies, bound in ((5, 1.6476), (10**6, None)):
+        step = 0.1 / (copies + 1)
+        pair = IndependentPair((0.1,) * copies, (0.1 + step,) * copies, 0.1 + step * copies)
+        loss = pair.theorem_5_3(1.0)
+        assert loss.epsilon == pytest.approx(bound, abs=1e-4) if bound else loss.epsilon < 2.9

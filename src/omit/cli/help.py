@@ -33,6 +33,7 @@ _AFTER: Mapping[str, str] = MappingProxyType(
     {
         "none": "--epsilon 1 --rows-per-person 3",
         "poisson": "--rate 0.1 --epsilon 1",
+        "by-value": "--rates 0..40=0.9,otherwise=0.5 --epsilon 1",
         "fixed-size": "--size 100 --population 1000 --epsilon 1",
         "rule": "--keep 0 100 --bounds 0 200 --epsilon 1",
         "stable": "--sensitivity 2 --epsilon 1",

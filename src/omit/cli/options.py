@@ -408,6 +408,13 @@ NarrowedBounds = Annotated[
         default="none",
     ),
 ]
+RatesByValue = Annotated[
+    str,
+    _option(
+        "Probability of keeping a record by its value, such as young=0.5,0..40=0.9,otherwise=1.",
+        metavar="VALUE=RATE,...",
+    ),
+]
 SampleSize = Annotated[int, _option("Number of records that are drawn.")]
 Population = Annotated[int, _option("Number of records to draw from.")]
 FormPopulation = Annotated[int | None, _option("Number of records to draw from, for fixed-size.")]

@@ -33,6 +33,13 @@ def poisson(rate: options.Rates) -> "Omission":
     return _by_name("poisson", rate=rates[0] if len(rates) == 1 else rates)
 
 
+def by_value(rates: options.RatesByValue) -> "Omission":
+    """Keep every record at a rate fixed beforehand for its value, category or interval."""
+    from omit.omissions.by_value import SamplingByValue
+
+    return SamplingByValue.from_text(rates)
+
+
 def fixed_size(size: options.SampleSize, population: options.Population) -> "Omission":
     """Sample a fixed number of records without replacement."""
     return _by_name("fixed-size", size=size, population=population)
@@ -89,6 +96,7 @@ def form(omission: options.ShortForm, population: options.FormPopulation = None)
 OMISSIONS: dict[str, Callable[..., "Omission"]] = {
     "none": none,
     "poisson": poisson,
+    "by-value": by_value,
     "fixed-size": fixed_size,
     "rule": rule,
     "stable": stable,

@@ -4,6 +4,7 @@ from .answer import PrivacyAnswer as PrivacyAnswer
 from .answer import bound as bound
 from .answer import calibrate as calibrate
 from .base import Omission as Omission
+from .by_value import SamplingByValue as SamplingByValue
 from .chain import Chain as Chain
 from .deterministic import RuleSuppression as RuleSuppression
 from .deterministic import StableSuppression as StableSuppression

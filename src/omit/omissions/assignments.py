@@ -3,9 +3,9 @@
 Where `D` can leave a subset `C` that `D'` cannot leave, neither with the added record nor without,
 Theorem B.6 lets another subset stand for it, at the price of `e^epsilon` for every record by which
 the two differ. With `w` the weights of the subsets and `b` those of the subsets that may stand for
-them, a choice costs
+them, at a distance of `d` records, a choice costs
 
-    max over T of  (sum over C assigned to T of  e^(epsilon |C - T|) w(C)) / b(T)
+    max over T of  (sum over C assigned to T of  e^(epsilon d(C, T)) w(C)) / b(T)
 
 *Fractional assignments.* The proof goes through if every subset is divided among several others: it
 bounds `P[M(C) in A]` by `e^(epsilon |C - T|) P[M(T) in A]` for each share. The best division is a

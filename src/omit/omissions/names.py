@@ -13,6 +13,7 @@ from omit import _validate
 from omit._text import did_you_mean
 from omit.errors import InvalidInput, Refused
 from omit.omissions.base import Omission
+from omit.omissions.by_value import SamplingByValue
 from omit.omissions.deterministic import RuleSuppression, StableSuppression
 from omit.omissions.outlier_removal import (
     DeviationRemoval,
@@ -26,6 +27,7 @@ from omit.omissions.sampling import FixedSizeSampling, NoOmission, PoissonSampli
 BUILT_IN: tuple[type[Omission], ...] = (
     NoOmission,
     PoissonSampling,
+    SamplingByValue,
     FixedSizeSampling,
     RuleSuppression,
     StableSuppression,
@@ -100,7 +102,8 @@ def parse_omission(text: str, population: int | None = None) -> Omission:
     Parameters
     ----------
     text : str
-        ``poisson:RATE``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``, ``outlier-score:m,M``,
+        ``poisson:RATE``, ``by-value:VALUE=RATE,...``, ``fixed-size:SIZE``, ``rule:LOWER,UPPER``,
+        ``outlier-score:m,M``,
         ``outlier-score:m,M,DISTANCE``, ``none``, what many do today (``outlier-top:SHARE``,
         ``outlier-threshold:DISTANCE``, ``z-score:DEVIATIONS``, ``interquartile:RANGES``), the short
         form of a registered omission, or several of these one after the other, joined by ``+``.

@@ -154,7 +154,10 @@ def pair_bound(
     """
     base = Guarantee(epsilon, delta)
     if isinstance(pair, IndependentPair):
-        return PairAnswer("independent", base, {"exact": pair.loss(epsilon, delta)})
+        independent = {"exact": pair.loss(epsilon, delta)}
+        with suppress(InvalidInput):  # where the support condition fails
+            independent["theorem-5.3"] = pair.theorem_5_3(epsilon, delta)
+        return PairAnswer("independent", base, independent)
     losses: dict[str, PairLoss] = {}
     refusal: InvalidInput | None = None
     try:

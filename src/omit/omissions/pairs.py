@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from omit import _validate
-from omit._numeric import FloatArray, as_array, expm1_ratio, log_mix, not_below
+from omit._numeric import FloatArray, as_array, expm1_ratio, log_mix, not_below, raised
 from omit._validate import shown
 from omit.errors import InvalidInput
 from omit.omissions.assignments import Shares, best_division, best_function
@@ -605,6 +605,51 @@ class IndependentPair:
             kept_absence + float(absence.sum()),
             epsilon,
             delta,
+        )
+
+    def theorem_5_3(self, epsilon: float, delta: float = 0.0) -> PairLoss:
+        """Return the bound of Theorem 5.3 in closed form, for any number of records.
+
+        Its maximum over all subsets is a product, because what is best for one record does not
+        depend on the others, and its sums for delta have equal terms.
+
+        Raises
+        ------
+        InvalidInput
+            If the support condition fails: some record is deleted for certain, or never, from one
+            of the databases only.
+
+        Examples
+        --------
+        >>> pair = IndependentPair(before=[0.1] * 500, after=[0.1002] * 500, added=0.3)
+        >>> round(pair.theorem_5_3(1.0).epsilon, 6), round(pair.loss(1.0).epsilon, 6)
+        (1.788729, 0.936339)
+        """
+        epsilon, delta = _validate.epsilon(epsilon), _validate.delta(delta)
+        o, o_after = as_array(self.before), as_array(self.after)
+        if ((o == 0) != (o_after == 0)).any() or ((o == 1) != (o_after == 1)).any():
+            raise InvalidInput(
+                "Theorem 5.3 needs the support condition, which fails where a record is deleted "
+                "for certain, or never, from one of the databases only."
+            )
+        inside = (o > 0) & (o < 1)  # certain ones are the same on both sides
+        deleted = np.log(o_after[inside]) - np.log(o[inside])
+        kept = np.log1p(-o_after[inside]) - np.log1p(-o[inside])
+        # Every logarithm misses by an ulp of its size, and so does every step of the sum.
+        size = np.abs(np.log(o[inside])) + np.abs(np.log1p(-o[inside]))  # of one database
+        error = 2.0**-50 * (
+            1 + float(size.sum()) + float(np.abs(deleted).sum() + np.abs(kept).sum())
+        )
+        presence = float(log_mix(epsilon, 1 - self.added)) + float(np.maximum(deleted, kept).sum())
+        room = float(_log_ratio(epsilon, as_array(1.0), as_array(self.added)))
+        absence = room + float(np.maximum(-deleted, -kept).sum())
+        share = 1 - self.added
+        seen = share * math.exp(room - epsilon)
+        return PairLoss(
+            presence + error,
+            raised(delta * share, 2.0**-50),
+            absence + error,
+            raised(delta * seen, 2.0**-48 * (1 + epsilon)),
         )
 
     def to_subsets(self, labels: Sequence[Hashable] | None = None) -> SubsetPair:

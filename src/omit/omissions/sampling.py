@@ -18,6 +18,7 @@ from omit import _validate
 from omit._numeric import FloatArray, as_array, log_mix, log_unmix, not_below
 from omit._text import import_extra
 from omit.data.base import Data
+from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.guarantee import REPLACE, Relation
 from omit.laws.design import Design, FixedSize, Independent
@@ -199,15 +200,20 @@ class PoissonSampling(_UniformSampling):
         return max(self.rate) if isinstance(self.rate, tuple) else self.rate
 
     def design(self, data: Data, distance: str) -> Design:
-        """Return that every record is kept independently at the rate.
+        """Return that every record is kept independently at the rate, or each at its own.
 
         Raises
         ------
         Refused
-            If there are several rates: which record has which is not said.
+            If there are several rates, and not one for each record of points.
         """
         if isinstance(self.rate, tuple):
-            raise Refused(f"Which records {self} keeps at which rate is not known; give one rate.")
+            if isinstance(data, Points) and data.size == len(self.rate):
+                return Independent(as_array(self.rate))
+            raise Refused(
+                f"Which records {self} keeps at which rate is not known; give one rate, one for "
+                "each record of points, or rates by value."
+            )
         return Independent(np.full(len(data.multiplicities), self.rate), self.rate)
 
     def to_dp_event(self, event: DpEvent) -> DpEvent:
