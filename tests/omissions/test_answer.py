@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from numpy.typing import ArrayLike
 
-from omit import Guarantee, OutlierScoreSuppression, PoissonSampling
+from omit import Guarantee, OutlierScoreSuppression, PoissonSampling, Statement, WrongNeighbours
 from omit._numeric import FloatArray, as_array
 from omit.errors import InvalidInput
 from omit.omissions import (
@@ -159,3 +159,34 @@ def test_what_cannot_be_promised_is_not_recommended() -> None:
     assert "promises more" in bound(Halving(2.0), ONE).card.instead.sentence
     assert "Nobody may learn" in bound(SAMPLE, ONE).card.instead.sentence
     assert bound(Nameless(), ONE).python() is None
+
+
+def test_a_release_is_stated_under_replace_by_conversion_with_the_sentence() -> None:
+    scores = OutlierScoreSuppression(m=0.1, M=0.3)
+    plain = scores.amplify(Guarantee(1.0, 1e-6))
+    assert isinstance(plain, Statement)
+    answer = bound(scores, Guarantee(1.0, 1e-6), stated_under="replace")
+    assert isinstance(answer.released, Statement)
+    assert answer.released.neighbours == "replace"
+    assert answer.released.epsilon == pytest.approx(2 * plain.epsilon)
+    assert answer.released.delta == pytest.approx((1 + math.exp(plain.epsilon)) * plain.delta)
+    assert "To replace a record is to remove one and to add one" in answer.notes[0]
+    assert not answer.bounds
+
+
+def test_nothing_follows_for_a_mechanism_that_is_private_under_replace_only() -> None:
+    scores = OutlierScoreSuppression(m=0.1, M=0.3)
+    with pytest.raises(WrongNeighbours, match="add-remove"):
+        bound(scores, Guarantee(1.0, neighbours="replace"), stated_under="replace")
+    drawn = FixedSizeSampling(1, 10)
+    with pytest.raises(WrongNeighbours, match="says nothing under add-remove"):
+        bound(drawn, Guarantee(1.0, neighbours="replace"), stated_under="add-remove")
+
+
+def test_a_group_of_records_under_replace_is_twice_as_large() -> None:
+    sampling = PoissonSampling(0.5)
+    one = sampling.amplify(Guarantee(1.0))
+    assert isinstance(one, Statement)
+    answer = bound(sampling, Guarantee(1.0), rows_per_person=3, stated_under="replace")
+    assert isinstance(answer.released, Statement)
+    assert answer.released.epsilon == pytest.approx(6 * one.epsilon)

@@ -338,6 +338,13 @@ NoFigure = Annotated[bool, _option("Draw nothing.", "--no-figure")]
 Neighbours = Annotated[
     Relation | None, _option("Neighbour relation.", default="that of the omission")
 ]
+StatedUnder = Annotated[
+    Relation | None,
+    _option(
+        "Neighbour relation to state the release under, converted from that of the mechanism.",
+        default="that of the mechanism",
+    ),
+]
 BaseEpsilon = Annotated[float, _option("Epsilon of the mechanism, at least 0.")]
 BaseDelta = Annotated[float, _option("Delta of the mechanism, in [0, 1).")]
 Suppression = Annotated[

@@ -142,13 +142,16 @@ def bound(
     epsilon: options.BaseEpsilon,
     delta: options.BaseDelta = 0.0,
     bounds: options.NarrowedBounds = None,
+    stated_under: options.StatedUnder = None,
 ) -> None:
     """Print what holds for a release after the omission."""
     from omit.omissions import answer
 
     base = asked.guarantee(omission, epsilon, delta)
     declared = None if bounds is None else pair_of_numbers(bounds)
-    result = answer.bound(omission, base, **asked.counts, declared=declared)
+    result = answer.bound(
+        omission, base, **asked.counts, declared=declared, stated_under=stated_under
+    )
     emit(asked.context, result, json=asked.json)
 
 

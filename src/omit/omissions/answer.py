@@ -19,7 +19,7 @@ import numpy as np
 
 from omit import _validate
 from omit._text import promised, rounded_down, rounded_up, usable
-from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
+from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement, relation
 from omit.omissions.base import Omission
 from omit.omissions.sample import Sample
 from omit.report.page import Caption, Card
@@ -138,11 +138,14 @@ class BoundAnswer(PrivacyAnswer):
         What follows for the release, or that nothing does and why.
     declared
         The declared bounds of the values, if any.
+    stated_under
+        The relation that the release is stated under, if that was asked for.
     """
 
     base: Guarantee
     released: Statement | NoGuarantee
     declared: tuple[float, float] | None = None
+    stated_under: str | None = None
 
     command: ClassVar[str] = "bound"
     known_quantities: ClassVar[Mapping[str, str]] = {
@@ -156,9 +159,14 @@ class BoundAnswer(PrivacyAnswer):
         if isinstance(self.released, NoGuarantee):
             return f"The release has {self.released}"
         promise = f"The release{self._on_sample()} is {self.released}{self._for_person()}."
-        if not self._is_plain:
+        if not self._is_plain or self._is_converted:
             return promise
         return f"{promise} {_change(self.base.epsilon, self.released.epsilon)}"
+
+    @property
+    def _is_converted(self) -> bool:
+        """Whether the release is stated under another relation than the mechanism."""
+        return self.stated_under not in (None, str(self.base.neighbours))
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return the guarantee of the release; nothing has neither an epsilon nor a delta."""
@@ -168,6 +176,14 @@ class BoundAnswer(PrivacyAnswer):
     def notes(self) -> tuple[str, ...]:
         """How bounds of values are narrowed, the loss below all bounds, and what people risk."""
         notes = []
+        if self._is_converted:
+            notes.append(
+                f"The mechanism must have its guarantee under {self.base.neighbours}. To replace a "
+                f"record is to remove one and to add one, so that its release with (ε', δ') has "
+                f"(2 ε', (1 + e^ε') δ') under {self.stated_under}. Of a mechanism that is private "
+                f"under {self.stated_under} only nothing follows: it may publish how many records "
+                "it is given, and how many are kept depends on the data."
+            )
         if self.declared is not None and isinstance(self.released, Statement):
             notes.append(_narrowing(self.declared, self.omission.restrict(self.declared)))
         if self.lower_bound is not None:
@@ -182,7 +198,7 @@ class BoundAnswer(PrivacyAnswer):
     @property
     def bounds(self) -> Mapping[str, float]:
         """Every bound on epsilon by its name, where the omission has several."""
-        if isinstance(self.released, NoGuarantee) or not self._is_plain:
+        if isinstance(self.released, NoGuarantee) or not self._is_plain or self._is_converted:
             return {}
         known = self.omission.privacy_bounds(self.base.epsilon)
         return known if len(known) > 1 else {}
@@ -218,7 +234,8 @@ class BoundAnswer(PrivacyAnswer):
         """Return epsilon of the release over that of the mechanism, and what attackers can tell."""
         if isinstance(self.released, NoGuarantee):
             return {}
-        known = self._curves(self.base.epsilon, (self.base.epsilon, self.released.epsilon))
+        answer = None if self._is_converted else (self.base.epsilon, self.released.epsilon)
+        known = self._curves(self.base.epsilon, answer)
         return {**known, TRADEOFF: partial(draw_tradeoff, promise=self.released)}
 
     def captions(self) -> Mapping[str, Caption]:
@@ -243,8 +260,9 @@ class BoundAnswer(PrivacyAnswer):
         """Return the question in Python."""
         from omit.omissions.answer_card import answer_code
 
-        declared = () if self.declared is None else (("declared", self.declared),)
-        return answer_code(self, self.base, *declared)
+        given = {"declared": self.declared, "stated_under": self.stated_under}
+        settings = ((name, value) for name, value in given.items() if value is not None)
+        return answer_code(self, self.base, *settings)
 
     def _content(self) -> dict[str, Any]:
         content = {**self._question("base", self.base), **as_json(self.released)}
@@ -372,31 +390,41 @@ def bound(
     releases: int = 1,
     rows_per_person: int = 1,
     declared: tuple[float, float] | None = None,
+    stated_under: str | None = None,
 ) -> BoundAnswer:
     """Return what holds for a release on what the omission keeps; `BoundAnswer` has the arguments.
+
+    With `stated_under="replace"` what holds under add-remove is converted.
 
     Raises
     ------
     InvalidInput
         If a number is out of its range.
     WrongNeighbours
-        If the omission has no bound under the relation of `base`.
+        If the omission has no bound under the relation of `base`, or nothing follows under the
+        one that is asked for.
 
     Examples
     --------
     >>> from omit import PoissonSampling
     >>> print(bound(PoissonSampling(0.1), Guarantee(1.0), releases=2).verdict)
     The release of 2 statistics on the same sample is (0.4940287081, 0)-DP under add-remove.
+    >>> print(bound(PoissonSampling(0.1), Guarantee(1.0), stated_under="replace").verdict)
+    The release is (0.3171301575, 0)-DP under replace.
     """
     releases = _validate.positive_integer("releases", releases)
     rows = _validate.positive_integer("rows_per_person", rows_per_person)
     released = Sample(omission).charge(base, times=releases).stated()
+    if stated_under is not None:
+        stated_under = str(relation(stated_under))
+        if isinstance(released, Statement):
+            released = released.to(stated_under)
     if isinstance(released, Statement):
         released = released.group(rows)
     if declared is not None:
         declared = _validate.interval("bounds", declared)
         omission.restrict(declared)
-    return BoundAnswer(omission, releases, rows, base, released, declared)
+    return BoundAnswer(omission, releases, rows, base, released, declared, stated_under)
 
 
 def calibrate(

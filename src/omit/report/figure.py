@@ -91,7 +91,7 @@ def few_plain_numbers(axis: Axis) -> None:
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     low, high = axis.get_data_interval()
-    if 0 < low and high < 10 * low:  # which powers of ten say little about
+    if low > 0 and high < 10 * low:  # which powers of ten say little about
         axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     else:
         axis.set_major_locator(LogLocator(subs=(1,) if high > 1000 * low else (1, 2, 5)))
