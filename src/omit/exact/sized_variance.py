@@ -27,7 +27,9 @@ over K angles θ, up to `P(|C - m| ≥ K)/p`. *What that misses*, all of it boun
   is at least where `|U| ≤ P/2`. Moments are those of C records over p, or of draws with
   replacement (Hoeffding 1963, Theorem 4), whichever are smaller;
 - frequencies: `|φ| ≤ I₀(R) e^-Σw / p` with `w = n k (1-k)` and `R = |Σ w e^(i(αy + ωy²))|`, which
-  is computed within a rectangle, and known on a mesh farther out (`variance_frequencies`), and
+  is computed within a rectangle, and known on a mesh farther out (`variance_frequencies`). Between
+  them, where no two phases are more than π apart, `Σw - R` is at least the variance of phases times
+  `2 Σw/π²`, for `Σw² - R² = 2 ΣΣ w w' sin²((ψ - ψ')/2)` and `sin² x/2 ≥ x²/π²`. Also
   `|f_k| ≤ min(1, 2.4 √(m/ω)/P)`, for Fresnel's integral from 0 is at most 1.19; also, by parts, as
   both ends have the same phase, `|f_k| ≤ 4γ/(P(α² - γ²))` for `|α| > γ = ωP/m`. Yet farther the
   noise, `1/(1 + s²x²)` or less, is enough: sums of all k are at most
@@ -42,8 +44,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +66,14 @@ from omit.laws.noise import Gaussian, LogConcaveNoise
 _RARE, _QUIET, _COARSEST = 2e-8, 2e-7, 1e-6
 # Minus about the logarithm of the data's part at the edges of the rectangle, and of nothing.
 _FAINT, _NOTHING = 34.0, 42.0
+# Meshes for millions of records, of which a coarser one leaves too large a rectangle.
+_FINER_SLACKS = (0.003, 0.0006)
 _FRESNEL = 2.4
 _TILTS = np.geomspace(1e-3, 0.98, 60)
 _WIDEST_TILT = 40.0
 _MOST_PAIRS, _MOST_FACTORS = 2_000_000, 400_000_000
 _ATTEMPTS = 60
+_Pairs: TypeAlias = "tuple[FloatArray, FloatArray, NDArray[np.complex128], float]"
 
 
 def sized_variance_error(
@@ -220,15 +227,16 @@ class _Series:
     def error(self) -> VarianceError:
         """Return the sum of the series, and what it misses."""
         alphas, omegas, weights, left_out = self._frequencies()
-        records = self._records(alphas, omegas)
-        terms = 2 * weights * records * self._noise_at(alphas, omegas)
+        records, rounded = self._records(alphas, omegas)
+        weights = 2 * weights * self._noise_at(alphas, omegas)
+        terms = weights * records
         value = self._wave.mean + float(terms.real.sum())
         phases = np.abs(alphas) * float(self.counts @ np.abs(self.offsets)) + omegas * self.size
-        phases += alphas**2 * self.size / (4 * omegas) + 4.0 * self.population
+        phases += alphas**2 * self.size / (4 * omegas)
         aliased = 6 * math.exp(-_NOTHING) / self._chance
         rounding = 1e-15 * (20 + float(phases.max(initial=0.0))) * float(np.abs(terms).sum())
-        rounding += 1e-15 * self._wave.mean
-        missed = self._outside + left_out + aliased * float(np.abs(2 * weights).sum()) + rounding
+        rounding += 1e-15 * self._wave.mean + float(rounded @ np.abs(weights))
+        missed = self._outside + left_out + aliased * float(np.abs(weights).sum()) + rounding
         if not missed <= _COARSEST * value:
             raise NotExact("the sum over what is left is not sure enough")
         unit = float(self.size) ** -self.power
@@ -351,35 +359,61 @@ class _Series:
 
     # Frequencies.
 
-    def _frequencies(
-        self,
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.complex128], float]:
+    def _frequencies(self) -> _Pairs:
         """Return pairs of frequencies, their weights, and a bound on what all others add."""
-        reason = None
+        reason = NotExact("the sum over what is left is not sure enough")
         for slack in SLACKS:
             try:
                 left_out = self._left_out(slack)
-            except NotExact as error:
+            except NotExact as error:  # a coarser mesh may do
                 reason = error
                 continue
-            if left_out <= 2 * self._quiet:
-                alphas, omegas, weights, faint = self._pairs(slack)
-                return alphas, omegas, weights, left_out + faint
-        raise reason or NotExact("the sum over what is left is not sure enough")
+            if left_out > 2 * self._quiet:
+                break
+            try:
+                return self._pairs(slack, left_out)
+            except NotExact as error:  # a finer mesh leaves a smaller rectangle
+                reason = error
+            for finer in _FINER_SLACKS:
+                with suppress(NotExact):
+                    left_out = self._left_out(finer)
+                    if left_out <= 2 * self._quiet:
+                        return self._pairs(finer, left_out)
+            break
+        raise reason
 
     @property
     def _quiet(self) -> float:
         return _QUIET * self._typical
 
     def _rectangle(self, slack: float) -> tuple[float, float]:
-        """How far α and ω are looked at one by one."""
+        """How far α and ω are known without a mesh."""
+        return self._faint_beyond(_FAINT + 3 * slack * float(self.spread.sum()))
+
+    def _faint_beyond(self, exponent: float) -> tuple[float, float]:
+        """How far α and ω go where a normal law with the same moments has this exponent."""
         both = np.stack([self.offsets, self.offsets**2])
         form = 0.5 * float(self.spread.sum()) * np.cov(both, ddof=0, aweights=self.spread)
         if not np.linalg.det(form) > 1e-9 * form[0, 0] * form[1, 1]:
             raise NotExact("there are too few different values")
-        faint = _FAINT + 3 * slack * float(self.spread.sum())
-        alpha, omega = np.sqrt(faint * np.diag(np.linalg.inv(form)))
+        alpha, omega = np.sqrt(exponent * np.diag(np.linalg.inv(form)))
         return float(alpha), float(omega)
+
+    def _inner_rectangle(self, slack: float) -> tuple[float, float, float]:
+        """How far α and ω are looked at one by one, and what is between there and the mesh."""
+        alpha, omega = self._rectangle(slack)
+        turn = alpha * float(np.ptp(self.offsets)) + omega * float(np.ptp(self.offsets**2))
+        if turn > np.pi:
+            return alpha, omega, 0.0
+        slopes, bends = self._wave.jumps
+        period = self._wave.period
+        most = 2 * (
+            slopes * period / (4 * np.pi**2) * 1.65 + bends * period**2 / (8 * np.pi**3) * 1.21
+        )
+        most *= alpha * self.period / np.pi + 3
+        exponent = max(math.log(most / (self._chance * self._rare)), _FAINT) if most > 0 else _FAINT
+        near = self._faint_beyond(exponent * np.pi**2 / 4)
+        return min(alpha, near[0]), min(omega, near[1]), self._rare
 
     def _loudness(self, sizes: FloatArray) -> FloatArray:
         """Return bounds on φ where R has these sizes."""
@@ -388,9 +422,9 @@ class _Series:
         logs = sizes - total * (1 - 1e-12) + np.log(special.ive(0, sizes)) - math.log(self._chance)
         return as_array(np.exp(np.minimum(logs, 0.0)))
 
-    def _pairs(self, slack: float) -> tuple[FloatArray, FloatArray, NDArray[np.complex128], float]:
+    def _pairs(self, slack: float, left_out: float) -> _Pairs:
         """Return the pairs of frequencies that are not faint, weights, and what others add."""
-        last_alpha, last_omega = self._rectangle(slack)
+        last_alpha, last_omega, between = self._inner_rectangle(slack)
         wave, period = self._wave, self.period
         number = math.ceil(last_alpha * period / (2 * np.pi))
         rows = math.ceil(last_omega * wave.period / (2 * np.pi))
@@ -402,7 +436,7 @@ class _Series:
         bound = 2 * wave.sizes(omegas) * self._chirp_sizes(np.abs(alphas), omegas, omegas)
         bound *= self._noise_at(alphas, omegas)
         loud = bound > 1e-3 * self._rare / len(bound)
-        left_out = float(bound[~loud].sum())
+        left_out += between + float(bound[~loud].sum())
         alphas, omegas, bound = alphas[loud], omegas[loud], bound[loud]
         bound *= self._loudness(sizes_at(alphas, omegas, self.offsets, self.spread))
         order = np.argsort(bound, kind="stable")
@@ -516,16 +550,21 @@ class _Series:
         variance = float(self.spread.sum())
         return min(math.ceil(bernstein_reach(variance, _NOTHING)) + 1, self.population + 1)
 
-    def _records(self, alphas: FloatArray, omegas: FloatArray) -> NDArray[np.complex128]:
+    def _records(
+        self, alphas: FloatArray, omegas: FloatArray
+    ) -> tuple[NDArray[np.complex128], FloatArray]:
+        """Return φ for pairs of frequencies, and what it is rounded by."""
         factors = len(alphas) * len(self.offsets) * (self._angles / 10 + 30)
         if factors > _MOST_FACTORS:
             raise NotExact("the sum over what is left would take too long")
         # The sum for frequencies of 0 is Kp, with the same rounding.
-        sums = _sums_over_angles(
+        sums, turned = _sums_over_angles(
             np.append(0.0, alphas), np.append(0.0, omegas), self.offsets, self.counts,
             self._rate, self.size, self._angles,
         )  # fmt: skip
-        return np.asarray(sums[1:] / sums[0].real)
+        total = float(sums[0].real)
+        rounding = 1e-15 * (turned[1:] + np.abs(sums[1:]) * turned[0] / total) / total
+        return np.asarray(sums[1:] / total), as_array(rounding)
 
 
 @compiled
@@ -537,9 +576,13 @@ def _sums_over_angles(
     rate: float,
     size: int,
     angles: int,
-) -> NDArray[np.complex128]:
-    """Return `Σ_θ e^(-iθm) Π (1 - k + k e^(i(θ + αy + ωy²)))^n` for every pair of frequencies."""
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    """Return `Σ_θ e^(-iθm) Π (1 - k + k e^(i(θ + αy + ωy²)))^n` for every pair of frequencies.
+
+    And the phases that were added up and rounded, with the same weights.
+    """
     result = np.zeros(len(alphas), dtype=np.complex128)
+    turned = np.zeros(len(alphas))
     both = rate * (1.0 - rate)
     total = 0.0
     for v in range(len(counts)):
@@ -551,11 +594,11 @@ def _sums_over_angles(
             real += both * counts[v] * math.cos(angle)
             imaginary += both * counts[v] * math.sin(angle)
         for step in range(angles):
-            theta = 2.0 * math.pi * step / angles
+            theta = 2.0 * math.pi * (step - angles // 2) / angles
             # The product is at most e to this.
             if math.cos(theta) * real - math.sin(theta) * imaginary - total < -42.0:
                 continue
-            log_size, phase = 0.0, -((theta * size) % (2.0 * math.pi))
+            log_size, phase, turns = 0.0, -((theta * size) % (2.0 * math.pi)), abs(theta * size)
             for v in range(len(offsets)):
                 angle = theta + (alphas[g] + omegas[g] * offsets[v]) * offsets[v]
                 half = math.sin(0.5 * angle)
@@ -563,6 +606,8 @@ def _sums_over_angles(
                 # Modulo full turns any branch of the angle will do: counts are whole.
                 turn = math.atan2(rate * math.sin(angle), 1.0 - 2.0 * rate * half * half)
                 phase += counts[v] * turn
+                turns += counts[v] * abs(turn)
             length = math.exp(log_size)
             result[g] += complex(length * math.cos(phase), length * math.sin(phase))
-    return result
+            turned[g] += length * (turns + 50.0)
+    return result, turned
