@@ -141,3 +141,12 @@ def test_cells_without_amplification_are_those_that_need_more_noise_than_all_rec
     assert {reading.evidence for reading in found.readings.values()} == {
         "Of 2 cells without amplification 2 worse."
     }
+
+
+def test_a_figure_in_which_all_is_equal_shows_no_help() -> None:
+    equal = Judged(judged(errors_of_mode({(0.1, 0.2): 1e-14}, plain=1e-14)))
+    helpful = Judged(judged(errors_of_mode({(0.1, 0.2): 0.05}, plain=0.1)))
+    claim = next(each for each in CLAIMS if each.name == "figure-27-shows")
+    assert claim.numbers is not None
+    assert finding(claim, claim.numbers(equal)).standing == "holds"
+    assert finding(claim, claim.numbers(helpful)).standing == "fails"

@@ -19,7 +19,7 @@ from omit.papers.claims import (
 )
 from omit.papers.omitting_records import cells
 from omit.papers.omitting_records.cells import PaperFigure, Subject, of_subject, shown_mechanism
-from omit.papers.omitting_records.utility import counted, standing_of
+from omit.papers.omitting_records.utility import counted, standing_of, standing_of_no_help
 
 _BOUNDS = {"published": "the bound of Theorem 5.4", "mixture": "the mixture bound"}
 
@@ -39,8 +39,8 @@ def _shown_rows(figure: PaperFigure) -> Callable[[Computed], object]:
     return rows
 
 
-def _everything_worse(rows: pd.DataFrame) -> Finding | None:
-    """Judge whether omission is worse in nearly all rows, with the counts of every mechanism."""
+def _nothing_better(rows: pd.DataFrame) -> Finding | None:
+    """Judge whether omission is better in hardly a row, with the counts of every mechanism."""
     attained = rows[rows["standing"] != "unattainable"]
     if attained.empty:
         return None
@@ -50,7 +50,7 @@ def _everything_worse(rows: pd.DataFrame) -> Finding | None:
     ]
     gap = len(rows) - len(attained)
     unreached = f"; {gap} cells cannot reach the guarantee" if gap else ""
-    return Finding(standing_of(attained), f"{'; '.join(parts)}{unreached}.")
+    return Finding(standing_of_no_help(attained), f"{'; '.join(parts)}{unreached}.")
 
 
 def _part(
@@ -83,9 +83,7 @@ def _readings(figure: PaperFigure) -> Judge:
     with_bounds = figure.kind == "suppression" and figure.noise_reduction
     bounds = _BOUNDS if with_bounds else {None: ""}
     named = {
-        " and ".join(part for part in (version, bound) if part): _part(
-            _everything_worse, key, which
-        )
+        " and ".join(part for part in (version, bound) if part): _part(_nothing_better, key, which)
         for version, which in versions.items()
         for key, bound in bounds.items()
     }
@@ -99,11 +97,11 @@ def _of_figure(figure: PaperFigure) -> Claim:
     )
     what = "; ".join(names)
     if figure.kind == "sampling":
-        sentence = f"At the same guarantee, sampling makes it worse: {what}."
+        sentence = f"At the same guarantee, sampling does not help: {what}."
     elif figure.noise_reduction:
         sentence = f"At the same guarantee, suppression by outlier scores does not help: {what}."
     else:
-        sentence = f"Without noise reduction, suppression by outlier scores makes it worse: {what}."
+        sentence = f"Without noise reduction, suppression by outlier scores does not help: {what}."
     return Claim(
         f"Figure {figure.number}",
         sentence,

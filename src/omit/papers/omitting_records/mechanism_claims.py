@@ -10,7 +10,7 @@ from omit._text import show_ratio
 from omit.papers.base import Computed
 from omit.papers.claims import Claim, Finding, Judge, Standing, claims_in, under_every_reading
 from omit.papers.omitting_records import better_mechanisms, cells
-from omit.papers.omitting_records.utility import counted, standing_of
+from omit.papers.omitting_records.utility import counted, standing_of, standing_of_no_help
 
 _LAPLACE = cells.AGE_MODE.mechanism
 
@@ -44,12 +44,20 @@ def _compared(kind: str) -> Callable[[Computed], object]:
     return rows
 
 
-def _omission_hurts(rows: pd.DataFrame) -> Finding:
+def _in_words(rows: pd.DataFrame) -> str:
     by_statistic = rows.groupby("statistic", sort=False)
     parts = [f"{statistic} {counted(part)}" for statistic, part in by_statistic]
     least = better_mechanisms.least_ratio(rows)
     said = "" if least is None else f" The smallest ratio is {show_ratio(least[0])} ({least[1]})."
-    return Finding(standing_of(rows), f"{'; '.join(parts)}.{said}")
+    return f"{'; '.join(parts)}.{said}"
+
+
+def _omission_hurts(rows: pd.DataFrame) -> Finding:
+    return Finding(standing_of(rows), _in_words(rows))
+
+
+def _omission_seldom_helps(rows: pd.DataFrame) -> Finding:
+    return Finding(standing_of_no_help(rows), _in_words(rows))
 
 
 _SAMPLING_HURTS = Claim(
@@ -64,7 +72,7 @@ _SUPPRESSION_HURTS = Claim(
     "Section 6.2",
     "At the same privacy, outlier scores improve means, modes and medians almost never.",
     ON_MECHANISMS,
-    _with_either(_omission_hurts),
+    _with_either(_omission_seldom_helps),
     _compared("outlier-score"),
     "suppression-hurts-with-either-mechanism",
 )

@@ -88,6 +88,20 @@ def standing_of(rows: pd.DataFrame) -> Standing:
     return "holds" if almost_all else "holds in part"
 
 
+def standing_of_no_help(rows: pd.DataFrame) -> Standing:
+    """Return the standing of the claim that omission makes things better almost nowhere.
+
+    Unlike `standing_of` it holds where all is equal, as where a mode is never missed either way.
+    """
+    decided = rows[rows["standing"].isin(["worse", "equal", "better"])]["standing"]
+    better = int((decided == "better").sum())
+    if len(decided) < 0.1 * len(rows):
+        return "not tested"
+    if better > 0.25 * len(decided):
+        return "fails"
+    return "holds" if better <= 0.01 * len(decided) else "holds in part"
+
+
 def counted(rows: pd.DataFrame) -> str:
     """Return in words how many rows are worse, equal, undecided or better."""
     counts = rows["standing"].value_counts()
@@ -247,7 +261,7 @@ def _suppression_never_helps(rows: pd.DataFrame) -> Finding:
         f"with the {bound} bound {len(part):,} cells can be reached: {counted(part)}"
         for bound, part in rows.groupby("bound")
     ]
-    return Finding(standing_of(rows), f"At the same guarantee, {'; '.join(parts)}.")
+    return Finding(standing_of_no_help(rows), f"At the same guarantee, {'; '.join(parts)}.")
 
 
 @_on_suppression(
