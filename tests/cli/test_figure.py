@@ -76,3 +76,13 @@ def test_a_width_in_which_panels_would_meet_is_refused_and_a_single_one_fits_a_c
     assert not output.exists()
     assert omit_command(f"figure privacy --epsilon 1 --output {output} --width 3.3").code == 0
     assert output.stat().st_size > 1000
+
+
+def test_any_omission_is_drawn_by_its_short_form(omit_command: Omit, tmp_path: Path) -> None:
+    file = tmp_path / "some.svg"
+    words = f"figure privacy --omit by-value:0=0.2,otherwise=0.7 --epsilon 1 --output {file}"
+    assert omit_command(words).code == 0
+    assert file.read_bytes().startswith(BEGINNINGS["svg"])
+    refused = omit_command(f"figure privacy --omit outlier-top:0.05 --output {file}")
+    assert refused.code == 2
+    assert "leaves no guarantee" in refused.err

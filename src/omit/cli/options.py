@@ -611,6 +611,14 @@ GridEpsilons = Annotated[
 ColumnEpsilons = Annotated[
     list[float] | None, _option("Epsilon of a column; repeat for several.", "--epsilon")
 ]
+DrawnOmissions = Annotated[
+    list[str] | None,
+    _option(
+        "Draw this omission instead, by its short form such as poisson:0.1; repeat for several.",
+        "--omit",
+        default=False,
+    ),
+]
 RowEpsilons = Annotated[
     list[float] | None, _option("Epsilon of a row; repeat for several.", "--epsilon")
 ]

@@ -297,13 +297,24 @@ def _run_checks(
 def privacy(
     output: options.FigureFile = Path("privacy.svg"),
     epsilon: options.ColumnEpsilons = None,
+    omit: options.DrawnOmissions = None,
     width: options.FigureWidth = None,
 ) -> None:
-    """Outlier-score suppression: both bounds over (m, M), and where privacy is amplified."""
+    """Any omission by --omit, or both bounds of outlier-score suppression over (m, M)."""
     from omit import _validate
     from omit.papers.omitting_records.privacy_figures import PRIVACY_EPSILONS, privacy_figure
 
     require_figure(output, width)
+    if omit:
+        from omit.omissions.names import parse_omission
+        from omit.omissions.privacy_figure import omission_figure
+
+        with progress_bar("drawing", None):
+            figure = omission_figure(
+                [parse_omission(text) for text in omit], epsilon or (0.5, 1, 2)
+            )
+        write_figure(output, figure, width=width)
+        return
     columns = tuple(_validate.epsilon(value) for value in epsilon or PRIVACY_EPSILONS)
     write_figure(output, privacy_figure(columns), width=width)
 
