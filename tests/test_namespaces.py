@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,3 +55,36 @@ def test_a_bound_is_computed_without_anything_heavy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(run.stdout.split()) & {"jinja2", "matplotlib", "pandas", "scipy.stats"}
+
+
+def _public() -> list[Any]:
+    """Return every public class and function once; values such as relations are of such classes."""
+    named = [
+        getattr(package, name)
+        for package in (omit, *(import_module(f"omit.{room}") for room in ROOMS))
+        for name in package.__all__
+    ]
+    unique: dict[int, Any] = {
+        id(value): value for value in named if isinstance(value, type) or callable(value)
+    }
+    return list(unique.values())
+
+
+@pytest.mark.parametrize("value", _public(), ids=lambda value: value.__name__)
+def test_every_public_class_and_function_has_an_example_that_is_run(
+    value: object,
+) -> None:
+    (example,) = doctest.DocTestFinder(recurse=False).find(value, globs={})
+    assert example.examples
+
+
+def test_every_public_class_and_function_is_in_the_api_reference() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"automodule:: ([\w.]+)\n +:members:(.*)", text)
+    # Without names, all of a module are shown.
+    listed = {
+        name
+        for module, names in shown
+        for name in re.findall(r"\w+", names) or dir(import_module(module))
+    }
+    assert [value.__name__ for value in _public() if value.__name__ not in listed] == []

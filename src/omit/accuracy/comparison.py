@@ -58,6 +58,13 @@ class Comparison(Result):
     """No omission against each omission, at the same guarantee.
 
     `mechanism_notes` are those of the mechanism without omission.
+
+    Examples
+    --------
+    >>> from omit import Guarantee, NoisyMean, PoissonSampling, compare, read
+    >>> answer = compare(read("adult", "age"), NoisyMean(), Guarantee(1.0), PoissonSampling(0.5))
+    >>> [row.standing for row in answer.rows]
+    ['baseline', 'worse']
     """
 
     question: Question

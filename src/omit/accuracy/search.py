@@ -379,6 +379,12 @@ def best(
     ------
     InvalidInput
         If there is nothing to try that can reach the guarantee.
+
+    Examples
+    --------
+    >>> from omit import Guarantee, NoisyMode, read
+    >>> best(read("adult", "age"), NoisyMode(), Guarantee(0.1)).omission is None
+    True
     """
     question, alike = Question(data, mechanism, guarantee, **options), ""
     deadline, cut_off = Deadline(seconds), ""

@@ -102,6 +102,12 @@ class Assessment(Result):
         too many of them.
     prediction : Prediction, optional
         The classification task, if one was asked for.
+
+    Examples
+    --------
+    >>> from omit.disclosure import assess, tabulate
+    >>> assess(tabulate("adult", ["race", "sex"]), epsilon=1.0).best.name
+    'geometric histogram'
     """
 
     command: ClassVar[str] = "disclose"

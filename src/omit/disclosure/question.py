@@ -78,6 +78,12 @@ class Question:
         the two largest of `group`.
     seed : int
         Of the simulated releases.
+
+    Examples
+    --------
+    >>> from omit.disclosure import tabulate
+    >>> Question(tabulate("adult", ["race", "sex"]), epsilon=1.0).identified_by
+    ('race', 'sex')
     """
 
     table: CountTable

@@ -90,6 +90,13 @@ class ExpectedError:
     first_order
         Whether the interval holds to first order in the width of bins only, and is not proved:
         where records of one bin are kept with different chances.
+
+    Examples
+    --------
+    >>> from omit import Guarantee, NoisyMean, expected_error, read
+    >>> error = expected_error(read("adult", "age"), NoisyMean(), Guarantee(1.0))
+    >>> error.method, round(error.value, 6), error.unit
+    ('exact', 0.007827, '%')
     """
 
     value: float

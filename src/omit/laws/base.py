@@ -40,6 +40,13 @@ class Noise(ABC):
     ------
     InvalidInput
         If the scale is not such a number.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> from omit.laws import Laplace
+    >>> Laplace.calibrated(Guarantee(0.5), l1=1.0, l2=1.0).scale
+    2.0
     """
 
     scale: float = 1.0

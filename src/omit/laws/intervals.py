@@ -48,7 +48,13 @@ Judgement = Literal["better", "worse", "undecided"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and the ends of its 95 % interval."""
+    """An estimate and the ends of its 95 % interval.
+
+    Examples
+    --------
+    >>> Interval(0.5, 0.4, 0.6).low
+    0.4
+    """
 
     value: float
     low: float

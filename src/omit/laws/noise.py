@@ -353,6 +353,11 @@ class Exponential(ContinuousNoise):
     ----------
     Ding, Kifer, Saghaian N. E., Steinke, Wang, Xiao and Zhang, "The permute-and-flip mechanism is
     identical to report-noisy-max with exponential noise", 2021.
+
+    Examples
+    --------
+    >>> round(float(Exponential(2.0).cdf(2.0)), 6)
+    0.632121
     """
 
     name: ClassVar[str] = "exponential"
@@ -408,6 +413,11 @@ class Gumbel(ContinuousNoise):
 
     To report the largest score with this noise is the exponential mechanism, epsilon-DP with the
     scale `2 linf / epsilon`, `linf` taken as for exponential noise.
+
+    Examples
+    --------
+    >>> round(float(Gumbel(2.0).cdf(0.0)), 6)
+    0.367879
     """
 
     name: ClassVar[str] = "gumbel"

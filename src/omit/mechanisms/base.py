@@ -46,6 +46,12 @@ class Mechanism(ABC):
     """A protected statistic, before it is told data and a promise.
 
     Frozen, comparable, printable and picklable: a dataclass of its parameters.
+
+    Examples
+    --------
+    >>> from omit import NoisyMean
+    >>> NoisyMean().statistic, NoisyMean().metric, isinstance(NoisyMean(), Mechanism)
+    ('mean', 'relative', True)
     """
 
     @property
@@ -162,7 +168,16 @@ class NumberMechanism(Mechanism):
 
 
 class Prepared(ABC):
-    """A mechanism with its data, its noise and its truth, ready for any number of draws."""
+    """A mechanism with its data, its noise and its truth, ready for any number of draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from omit import Guarantee, NoisyMean, NoOmission, read
+    >>> prepared = NoisyMean().prepare(read([20, 30, 40], bounds=(0, 100)), Guarantee(1e9))
+    >>> round(float(prepared.truth), 6)
+    30.0
+    """
 
     mechanism: Mechanism
     truth: Any

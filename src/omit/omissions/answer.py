@@ -64,6 +64,13 @@ class PrivacyAnswer(Answer):
         Number of statistics computed on the same sample.
     rows_per_person
         Largest number of records of one person.
+
+    Examples
+    --------
+    >>> from omit import PoissonSampling
+    >>> from omit.omissions import bound
+    >>> bound(PoissonSampling(0.1), Guarantee(1.0), releases=2).releases
+    2
     """
 
     omission: Omission
@@ -140,6 +147,13 @@ class BoundAnswer(PrivacyAnswer):
         The declared bounds of the values, if any.
     stated_under
         The relation that the release is stated under, if that was asked for.
+
+    Examples
+    --------
+    >>> from omit import PoissonSampling
+    >>> from omit.omissions import bound
+    >>> bound(PoissonSampling(0.1), Guarantee(1.0)).released
+    Statement(epsilon=0.158565078740..., delta=0.0, neighbours='add-remove')
     """
 
     base: Guarantee
@@ -285,6 +299,13 @@ class CalibrationAnswer(PrivacyAnswer):
     candidates
         Every guarantee of a mechanism that is known to reach it, the one with the largest epsilon
         first.
+
+    Examples
+    --------
+    >>> from omit import PoissonSampling
+    >>> from omit.omissions import calibrate
+    >>> len(calibrate(PoissonSampling(0.1), Guarantee(1.0)).candidates)
+    1
     """
 
     target: Guarantee

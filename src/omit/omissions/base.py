@@ -103,6 +103,17 @@ class Omission(ABC):
     Subclasses state `epsilon_after`, and where they know it `slope_at_zero` and
     `largest_keep_probability`. On the command line an omission goes by its `name`, followed by the
     numbers of its `parameters`: ``poisson:0.1``.
+
+    Examples
+    --------
+    An omission of somebody else, which keeps all records or none:
+
+    >>> import numpy as np
+    >>> class AllOrNone(Omission):
+    ...     def epsilon_after(self, epsilon):
+    ...         return np.log1p(np.expm1(epsilon) / 2)
+    >>> print(AllOrNone().amplify(Guarantee(1.0)))
+    (0.620114507, 0)-DP under add-remove
     """
 
     name: ClassVar[str] = ""

@@ -48,6 +48,13 @@ class PairAnswer(Answer):
         The loss by every method, the leading one first.
     lower_bound
         An epsilon that no bound can go below, if known.
+
+    Examples
+    --------
+    >>> from omit.omissions import IndependentPair, pair_bound
+    >>> answer = pair_bound(IndependentPair((0.1, 0.2), (0.2, 0.3), 0.1), 1.0)
+    >>> round(answer.losses["exact"].epsilon, 6)
+    1.191872
     """
 
     suppression: str

@@ -56,6 +56,13 @@ class PairLoss(NamedTuple):
 
     `presence` bounds the output on `D + y` by that on `D`, `absence` the other way round; both
     have the delta of their own proof.
+
+    Examples
+    --------
+    >>> from omit.omissions import IndependentPair
+    >>> loss = IndependentPair((0.1, 0.2), (0.2, 0.3), 0.1).loss(1.0)
+    >>> round(loss.presence, 6), round(loss.absence, 6)
+    (1.191872, 0.986409)
     """
 
     presence: float

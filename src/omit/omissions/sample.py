@@ -356,6 +356,13 @@ class Charge:
     ------
     InvalidInput
         If an entry is not of that form.
+
+    Examples
+    --------
+    >>> from omit.omissions import ALL_RECORDS
+    >>> both = ALL_RECORDS.charge(Guarantee(0.5)) + ALL_RECORDS.charge(Guarantee(0.25))
+    >>> print(both.stated())
+    (0.75, 0)-DP under add-remove
     """
 
     entries: tuple[Entry, ...]

@@ -88,6 +88,16 @@ class SuppressionCheck(Answer):
         worst pair is too large.
     claim
         The epsilon that was stated for a release, if any.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> from omit.omissions import suppression_check as checks
+    >>> def unique(records):
+    ...     return [record for record in records if records.count(record) > 1]
+    >>> checked = checks.check(unique, ("young", "old"), 3, Guarantee(1.0))
+    >>> round(checked.epsilon, 6)
+    2.0
     """
 
     name: str

@@ -63,6 +63,16 @@ class Witness:
         What proves that no mechanism loses more, for both directions.
     at_least, at_most
         What the mechanism loses, and what none exceeds.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> from omit.omissions import suppression_check as checks
+    >>> def unique(records):
+    ...     return [record for record in records if records.count(record) > 1]
+    >>> checked = checks.check(unique, ("young", "old"), 3, Guarantee(1.0))
+    >>> checked.witness.universe, round(checked.witness.at_least, 6)
+    (('young', 'old'), 2.0)
     """
 
     universe: tuple[Hashable, ...]
@@ -301,6 +311,18 @@ class Replay(Answer):
         What the file holds.
     findings
         What was checked, and whether it holds.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> from omit.omissions import suppression_check as checks
+    >>> def unique(records):
+    ...     return [record for record in records if records.count(record) > 1]
+    >>> checked = checks.check(unique, ("young", "old"), 3, Guarantee(1.0))
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     replay(checked.witness.write(f"{folder}/witness.json")).holds
+    True
     """
 
     witness: Witness
@@ -377,6 +399,18 @@ def replay(
     ------
     InvalidInput
         If the file cannot be read or is another one.
+
+    Examples
+    --------
+    >>> from omit import Guarantee
+    >>> from omit.omissions import suppression_check as checks
+    >>> def unique(records):
+    ...     return [record for record in records if records.count(record) > 1]
+    >>> checked = checks.check(unique, ("young", "old"), 3, Guarantee(1.0))
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(replay(checked.witness.write(f"{folder}/witness.json"), unique).holds)
+    True
     """
     witness = Witness.read(file)
     algorithm = (

@@ -33,7 +33,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class OwnData:
-    """A column that a paper's question is asked of, and the SHA-256 of its values."""
+    """A column that a paper's question is asked of, and the SHA-256 of its values.
+
+    Examples
+    --------
+    >>> from omit.papers import OwnData
+    >>> OwnData("people.csv", "age", (0.0, 125.0), "").bounds
+    (0.0, 125.0)
+    """
 
     source: str
     column: str | None
@@ -94,6 +101,11 @@ class Settings:
         Data in place of the paper's.
     artefact : object, optional
         What the authors published, as the paper reads it, to lay over.
+
+    Examples
+    --------
+    >>> Settings(runs=100).exact
+    True
     """
 
     runs: int | None = None
@@ -104,7 +116,15 @@ class Settings:
 
 
 class Computed:
-    """The results of a study, as exhibits and claims read them."""
+    """The results of a study, as exhibits and claims read them.
+
+    Examples
+    --------
+    >>> from omit.papers import reproduce
+    >>> found = reproduce("statistical-privacy", tables=[2], where="process")
+    >>> len(found.computed.cells) > 0
+    True
+    """
 
     def __init__(self, settings: Settings, cells: Sequence[Cell], results: Results) -> None:
         self.settings = settings
@@ -164,6 +184,12 @@ class Exhibit:
         Returns what the page shows of the numbers, if that is not all.
     quick : bool
         Whether its cells take seconds altogether, so that a ledger of claims computes them.
+
+    Examples
+    --------
+    >>> from omit.papers import paper
+    >>> paper("statistical-privacy").exhibits[0].title
+    'Table 1: 32,768 entries, p = 1/2'
     """
 
     name: str
@@ -219,6 +245,12 @@ class Paper:
         Returns the paper with its question asked of other data.
     artefact : callable, optional
         Returns what a folder of the authors' files holds, for `Settings`.
+
+    Examples
+    --------
+    >>> from omit.papers import paper
+    >>> [exhibit.name for exhibit in paper("statistical-privacy").exhibits][:2]
+    ['table-1', 'table-2']
     """
 
     name: str

@@ -97,6 +97,12 @@ class Claim:
         default the judge is given everything.
     name : str
         What other pages call it by, unique in its paper; by default where it is.
+
+    Examples
+    --------
+    >>> from omit.papers import paper
+    >>> paper("statistical-privacy").claims[0].where
+    'Definition 2.1'
     """
 
     where: str

@@ -47,7 +47,13 @@ class Entry(Verdict):
 
 @dataclass(frozen=True)
 class Ledger(Result):
-    """The claims of papers with their standings. Made by `judge_claims`."""
+    """The claims of papers with their standings. Made by `judge_claims`.
+
+    Examples
+    --------
+    >>> len(Ledger(()).entries)
+    0
+    """
 
     command: ClassVar[str] = "reproduce --claims"
     known_quantities: ClassVar[Mapping[str, str]] = CLAIM_QUANTITIES

@@ -159,6 +159,12 @@ class Reproduction(Result):
         Its figures and tables, and its claims.
     took : str
         How long the last run took, and where.
+
+    Examples
+    --------
+    >>> from omit.papers import reproduce
+    >>> reproduce("statistical-privacy", tables=[2], where="process").verdicts[0].finding.standing
+    'holds'
     """
 
     command: ClassVar[str] = "reproduce"

@@ -133,6 +133,12 @@ class PrivacyCurve(Result):
         Of the interval [lower, delta] of a simulation, at every epsilon by itself.
     subject : str
         What was asked of which entries, as the title of a table.
+
+    Examples
+    --------
+    >>> from omit.statistical import property_curve
+    >>> property_curve(1000, 0.3, [0.0, 0.1]).delta.round(4)
+    array([0.0275, 0.0025])
     """
 
     epsilon: FloatArray

@@ -189,6 +189,15 @@ class Cell:
         The parameters by name, sorted, in their plain form.
     identity : str
         The SHA-256 of name, version and parameters.
+
+    Examples
+    --------
+    >>> from omit.study import Computation
+    >>> def compute(parameters, prepared, rng):
+    ...     return {"heads": rng.binomial(parameters["tosses"], 0.5)}
+    >>> cell = Computation("coin tosses", 1, compute).cell(tosses=10)
+    >>> cell.parameters, len(cell.identity)
+    ({'tosses': 10}, 64)
     """
 
     computation: Computation

@@ -32,6 +32,11 @@ class Results(Result):
     wall_times : tuple of WallTime
         The seconds from beginning to end and the number of new cells of every run of these very
         cells that computed any; a run that was killed is not there.
+
+    Examples
+    --------
+    >>> len(Results({}))
+    0
     """
 
     command: ClassVar[str] = "study"
@@ -165,6 +170,19 @@ def read_results(store: PathLike, cells: Iterable[Cell] | None = None) -> Result
     """Return what a store has, without computing anything: these cells, or everything.
 
     A store can be read while a run adds to it; what is no store is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from omit.study import Computation, run_study
+    >>> def compute(parameters, prepared, rng):
+    ...     return {"heads": rng.binomial(parameters["tosses"], 0.5)}
+    >>> tosses = Computation("coin tosses", 1, compute).grid(tosses=[10, 1000])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run_study(tosses, f"{folder}/coins", "process")
+    ...     results = read_results(f"{folder}/coins")
+    >>> [results.row(cell)["heads"] for cell in tosses]
+    [7, 520]
     """
     snapshot = read_store(store)
     return Results(snapshot.cells()) if cells is None else Results.of(snapshot, distinct(cells))

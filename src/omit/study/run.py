@@ -40,6 +40,11 @@ class Progress:
         Seconds since the run began.
     remaining : float or None
         The estimated seconds left; None as long as nothing has been measured.
+
+    Examples
+    --------
+    >>> Progress(done=3, total=10, stored_before=0, failed=0, elapsed=6.0, remaining=14.0).remaining
+    14.0
     """
 
     done: int

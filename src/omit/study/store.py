@@ -54,7 +54,13 @@ class Stored:
 
 
 class WallTime(NamedTuple):
-    """How long a run took from beginning to end, and how many cells it computed."""
+    """How long a run took from beginning to end, and how many cells it computed.
+
+    Examples
+    --------
+    >>> WallTime(2.5, 10).cells
+    10
+    """
 
     seconds: float
     cells: int
