@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import omit
 from tests.conftest import Run
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,20 @@ EXAMPLES = [
 
 def test_there_are_answers_on_the_first_screen_and_in_the_documentation() -> None:
     assert len(EXAMPLES) >= 5
+
+
+def test_the_picture_of_the_readme_has_the_errors_that_are_computed_as_bars() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    bars = re.findall(r"^ *(\d+) %  (█+) ([\d.]+) %$", text, re.MULTILINE)
+    ways = [omit.PoissonSampling(int(percent) / 100) for percent, _, _ in bars[1:]]
+    ages = omit.read("adult", "age")
+    rows = omit.compare(ages, omit.NoisyMean(), omit.Guarantee(1.0), *ways).rows
+    errors = [row.error.value for row in rows if row.error is not None]
+    assert [f"{error:.2g}" for error in errors] == [shown for _, _, shown in bars]
+    longest = len(bars[-1][1])
+    assert [len(bar) for _, bar, _ in bars] == [
+        max(round(longest * error / errors[-1]), 1) for error in errors
+    ]
 
 
 @pytest.mark.parametrize(("in_docs", "words", "shown"), EXAMPLES)

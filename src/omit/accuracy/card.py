@@ -39,8 +39,8 @@ def comparison_card(comparison: Comparison) -> Card | None:
     base, best, unit = comparison.baseline, comparison.best_tested, comparison.baseline.unit
     everything = Point(
         show_quantity(base.value, unit),
-        f"Use all records: this is then the expected error ({base.metric}, {base.method}), and "
-        f"{_unbeaten(best)}.",
+        f"Use all records{_published(comparison)} this expected error ({base.metric}, "
+        f"{base.method}); {_unbeaten(best)}.",
     )
     if comparison.question.mechanism.metric == "kept-sum":
         return None
@@ -68,6 +68,11 @@ def comparison_card(comparison: Comparison) -> Card | None:
     else:
         instead = everything
     return Card(_promise(comparison), lost, instead)
+
+
+def _published(comparison: Comparison) -> str:
+    mechanism = comparison.question.mechanism
+    return f": publish their {mechanism}, which has" if mechanism.private else ", which has"
 
 
 def _unbeaten(best: Row | None) -> str:
