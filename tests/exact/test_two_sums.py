@@ -146,6 +146,32 @@ def test_given_the_count_the_noise_is_as_smooth_as_that_of_half_the_scale() -> N
 
 @pytest.mark.slow
 @each_noise
+def test_counts_that_are_small_as_rarely_as_the_tolerance_allows_are_no_obstacle(
+    noise: Symmetric,
+) -> None:
+    rng, small = np.random.default_rng(13), 0
+    scales = {"laplace": (26.0, 29.0), "gaussian": (78.0, 82.0)}[noise]
+    for _ in range(6):
+        values = np.sort(rng.choice(np.arange(1.0, 30.0), 3, replace=False))
+        counts, keep = rng.integers(25, 32, 3), rng.uniform(0.4, 0.6, 3)
+        quotient = TwoSums(noise_named(noise)(float(rng.uniform(*scales))), (0.0, 30.0))
+        truth = float(np.average(values, weights=counts))
+        setting = MeanSetting.of(values, counts, keep, quotient, truth)
+        with pytest.raises(NoExactMean, match="falls below 1"):
+            inverted_mean(setting, 1e-13)
+        try:
+            inverted = inverted_mean(setting, 1e-5)
+        except NoExactMean:
+            continue
+        small += 1
+        value, precision, _ = _by_law(setting, 100_000, 1e-7)
+        assert abs(inverted.expected - value) <= inverted.precision + precision
+        assert inverted.precision <= 1e-4 * value
+    assert small >= 2
+
+
+@pytest.mark.slow
+@each_noise
 def test_inversion_and_the_law_of_sums_agree_within_their_precisions(noise: Symmetric) -> None:
     rng, inverted_ones = np.random.default_rng(12), 0
     for _ in range(12):

@@ -154,11 +154,16 @@ class _Inversion:
         """Where the answer is, but for what is rare; within the bounds of answers."""
         setting = self.setting
         lower, upper = setting.limits
-        strays = self._strays(setting.center) + self.total.half_width(_RARITY)
-        total, margin = setting.center * setting.size, self.quotient.count_half_width(_RARITY)
-        if setting.size <= 1.5 * margin:
+        total, rarity = setting.center * setting.size, _RARITY
+        # What is as rare as the tolerance allows is not needed exactly, but counted as missed.
+        allowed = 0.01 * self.tolerance * self.scale
+        if self._may_be_small(rarity) and 0 < allowed < upper - lower < math.inf:
+            rarity = min(_RARITY, math.log((upper - lower) / allowed))
+        if self._may_be_small(rarity):
             chance = setting.count_below(1.0)
             raise NoExactMean(f"the noisy count falls below 1 with probability up to {chance:.2g}")
+        strays = self._strays(setting.center, rarity) + self.total.half_width(rarity)
+        margin = self.quotient.count_half_width(rarity)
         above, below = total + strays, total - strays
         right = above / (setting.size - margin if above > 0 else setting.size + margin)
         left = below / (setting.size - margin if below < 0 else setting.size + margin)
@@ -166,6 +171,10 @@ class _Inversion:
         if not left < right:
             raise NoExactMean("all answers that are not rare are clipped")
         return left, right
+
+    def _may_be_small(self, rarity: float) -> bool:
+        """Tell whether the noisy count may be far below its mean, but for what is rare."""
+        return self.setting.size <= 1.5 * self.quotient.count_half_width(rarity)
 
     @cached_property
     def missed(self) -> float:
@@ -570,7 +579,7 @@ class _Inversion:
         turns = series.frequencies * float(left @ np.abs(setting.steps(setting.center)))
         return 1e-15 * float(series.weights @ (10 + 0.5 * turns))
 
-    def _strays(self, x: float) -> float:
+    def _strays(self, x: float, rarity: float = _RARITY) -> float:
         """Return how far `S - x C` is from its mean but for what is rare, by Bernstein."""
         setting = self.setting
-        return bernstein_reach(setting.variance_of(x), _RARITY, setting.largest_step(x))
+        return bernstein_reach(setting.variance_of(x), rarity, setting.largest_step(x))
