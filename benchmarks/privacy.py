@@ -1,12 +1,14 @@
 """How fast the privacy bounds are, as ratios to plain code measured in the same run.
 
-Run with `python benchmarks/privacy.py`, on one core, and with `--verify` to add the whole of
-`omit verify theorem-5.4` on two. Baselines are what one would write first: one cell at a time, the
-maximum of Theorem 5.4 by scipy's bounded search, the inverse by scipy's brentq.
+Run with `python benchmarks/privacy.py`, on one core, with `--suppression` for checks of any
+suppression instead, and with `--verify` to add the whole of `omit verify theorem-5.4` on two.
+Baselines are what one would write first: one cell at a time, the maximum of Theorem 5.4 by scipy's
+bounded search, the inverse by scipy's brentq.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import time
@@ -17,6 +19,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 import omit
+from omit.laws.thresholds import worst_count
 from timing import seconds
 
 CELLS = 500_000
@@ -83,7 +86,51 @@ def row(name: str, fast: float, plain: float, goal: float) -> None:
     print(f"{name:34} {fast:12,.0f}/s {plain:10,.0f}/s {fast / plain:8,.0f}x   goal {goal:9,.0f}/s")
 
 
+def keep_by_score(records: Sequence[float]) -> list[float]:
+    return [0.9 - 0.2 * sum(abs(x - y) for y in records) / len(records) for x in records]
+
+
+def random_pair(rng: np.random.Generator, records: int) -> omit.omissions.SubsetPair:
+    """Return a pair of databases with random laws over all subsets of both."""
+    laws = []
+    for size in (records, records + 1):
+        subsets = [
+            kept
+            for length in range(size + 1)
+            for kept in itertools.combinations(range(size), length)
+        ]
+        chances = rng.dirichlet(np.ones(len(subsets))).tolist()
+        laws.append(dict(zip(subsets, chances, strict=True)))
+    return omit.omissions.SubsetPair.from_distributions(range(records), records, *laws)
+
+
+def suppression() -> None:
+    """Print how long checks of any suppression take."""
+    positions = [0.0, 1 / 3, 2 / 3, 1.0]
+    once = partial(
+        omit.omissions.check,
+        keep_by_score,
+        positions,
+        6,
+        omit.Guarantee(1.0),
+        returns="probabilities",
+    )
+    checked = once()
+    spent = seconds(once, 1)
+    print(f"all {checked.pairs} pairs of up to 6 records over 4 values: {spent:.1f} s (goal 120)")
+    for records in (7, 8):
+        pair = random_pair(np.random.default_rng(0), records)
+        spent = seconds(partial(pair.best_assignments, 1.0), 1)
+        print(f"fractional assignment for 2^{records} subsets: {spent:.2f} s (goal 10)")
+    settings = list(itertools.product((0.01, 0.05, 0.1, 0.5), (5, 10, 20, 50, 100), range(1, 6)))
+    spent = seconds(lambda: [worst_count(rate, k, 0.2 * e) for rate, k, e in settings], 1)
+    print(f"sample and threshold, {len(settings)} deltas: {spent:.2f} s (goal 1)")
+
+
 def main() -> None:
+    if "--suppression" in sys.argv:
+        suppression()
+        return
     rng = np.random.default_rng(0)
     epsilon = rng.uniform(0.01, 4, CELLS)
     m, M = np.sort(rng.uniform(0.01, 0.99, (2, CELLS)), axis=0)

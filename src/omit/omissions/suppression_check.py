@@ -28,6 +28,7 @@ from omit.omissions.kept import Algorithm, Suppress
 from omit.omissions.pairs import PairLoss
 from omit.omissions.target_sets import TargetSet, target_sets
 from omit.omissions.witness import Witness
+from omit.report.page import Caption, Card, Point
 from omit.report.result import Drawing, Ends, Field, Table
 from omit.study.run import Report
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 1800.0
 _MOST_ROWS = 24
+_GROWTH = "loss over the number of records"
 # Losses that differ by less are the same but for rounding.
 _SAME = 1e-9
 
@@ -183,9 +185,14 @@ class SuppressionCheck(Answer):
         return tuple(notes)
 
     @property
-    def _growth(self) -> str:
+    def _grows(self) -> bool:
+        """Whether the last step to more records lost more."""
         losses = [size.epsilon for size in self.sizes]
-        if len(losses) > 1 and losses[-1] > losses[-2] * (1 + 1e-9):
+        return len(losses) > 1 and losses[-1] > losses[-2] + _SAME
+
+    @property
+    def _growth(self) -> str:
+        if self._grows:
             return (
                 f"The loss grows with the number of records, up to the last step from "
                 f"{self.up_to - 1:,} to {self.up_to:,}: larger databases may lose more, and how "
@@ -290,7 +297,56 @@ class SuppressionCheck(Answer):
             axes.set_ylabel("ε of the release")
             axes.legend()
 
-        return {"loss over the number of records": draw}
+        return {_GROWTH: draw}
+
+    def captions(self) -> Mapping[str, Caption]:
+        """Return what the picture shows, in words."""
+        first, last = self.sizes[0], self.sizes[-1]
+        return {
+            _GROWTH: Caption(
+                "What more records change",
+                f"The largest loss of pairs with up to {first.records} record is ε = "
+                f"{promised(first.epsilon)}, with up to {last.records} it is "
+                f"{promised(last.epsilon)}.",
+            )
+        }
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return f"What it costs to leave records out: {self.name}"
+
+    @property
+    def card(self) -> Card:
+        """What is proved, what some mechanism loses, and what to do."""
+        within = f"{self.up_to:,} records over a universe of {len(self.universe)}"
+        lost = Point(
+            f"ε = {usable(self.worst.attained)}",
+            "Some mechanism loses this much where one record more is "
+            f"{shown(self.universe[self.worst.record])}: no proof can promise less.",
+        )
+        proved = Point(
+            f"ε = {promised(self.epsilon)}",
+            f"Proved for all databases of up to {within}, and for no others.",
+        )
+        if self.keeps_its_word is False:
+            stated = Point("a false promise", f"It states ε = {promised(self.claim or 0.0)}.")
+            return Card(stated, lost, Point("do not use it", "Correct what it states first."))
+        if self._grows:
+            advice = Point(
+                "another way",
+                "The loss grows with the number of records: take a way to leave records out that "
+                "has a bound for all databases, such as a secret sample.",
+            )
+        elif self.epsilon > self.base.epsilon:
+            advice = Point("use all records", "On all records the same mechanism promises more.")
+        else:
+            advice = Point(
+                "prove it for all",
+                "What holds for small databases is no promise yet. Look for the proof, and keep "
+                "secret which records were left out.",
+            )
+        return Card(proved, lost, advice)
 
     def _content(self) -> dict[str, Any]:
         return {
