@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omit.data.base import Data
-    from omit.data.column import Column
     from omit.data.groups import DeclaredGroups, GroupedColumn
     from omit.data.weighted import WeightedColumn
     from omit.guarantee import Guarantee
@@ -138,7 +137,8 @@ def choose(
             step = _usual_step(source, bounds, mechanism)
         declared = (bounds, categories, table, step, missing_value, bins)
         if by is not None:
-            grouped = read_groups(source, column, by, ctx.params.get("groups"), *declared)
+            labels = declared_labels(by, ctx.params.get("groups"))
+            grouped = read_column(source, column, *declared, by=by, groups=labels)
             _, meant = names.asked_of(grouped.whole, kinds[0])
             grouped = grouped.with_columns(lambda part: names.asked_of(part, kinds[0])[0])
             data = grouped.whole
@@ -146,9 +146,10 @@ def choose(
             grouped, read = None, read_column(source, column, *declared)
             data, meant = names.asked_of(read, kinds[0])
         on_lattice = data.step is not None
-        usual = {names.usual_relation(kind, metric, mechanism, on_lattice) for kind in kinds}
-        # What all have, if some have one alone: a public number of records.
-        relation = max(usual) if neighbours is None else neighbours
+        usual = [names.usual_relation(kind, metric, mechanism, on_lattice) for kind in kinds]
+        # Some statistics have noise for a public number of records alone, others for both.
+        common = "replace" if "replace" in usual else usual[0]
+        relation = common if neighbours is None else neighbours
         within = "add-remove" if moves else relation
         mechanisms = [
             each
@@ -201,8 +202,9 @@ def read_column(
     step: float | None = None,
     missing: "Sequence[str] | None" = None,
     bins: int | None = 0,
-) -> "Column":
-    """Return the column that the options name."""
+    **grouping: Any,
+) -> Any:
+    """Return the column that the options name, in groups if `by` and `groups` say which."""
     from omit.data.reading import read
 
     return read(
@@ -214,35 +216,7 @@ def read_column(
         step=step,
         bins=bins,
         missing=missing or (),
-    )
-
-
-def read_groups(
-    source: str,
-    column: str | None,
-    by: "Sequence[str]",
-    groups: "Sequence[str] | None",
-    bounds: str | None,
-    categories: str | None = None,
-    table: str | None = None,
-    step: float | None = None,
-    missing: "Sequence[str] | None" = None,
-    bins: int | None = 0,
-) -> "GroupedColumn":
-    """Return the column in groups that the options name."""
-    from omit.data.reading import read
-
-    return read(
-        source,
-        column,
-        bounds=options.declared(bounds),
-        categories=options.names(categories),
-        table=table,
-        step=step,
-        bins=bins,
-        missing=missing or (),
-        by=by,
-        groups=declared_labels(by, groups),
+        **grouping,
     )
 
 
