@@ -376,3 +376,17 @@ def test_statistics_that_share_nothing_are_one_sentence(
     run = omit_command(words)
     assert (run.code, run.out) == (2, "")
     assert said in run.err
+
+
+def test_a_mode_of_very_many_numbers_is_refused_before_all_of_them_are_read(
+    omit_command: Omit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from omit.data import binning
+
+    monkeypatch.setattr(binning, "_LOOKED_AT", 100)
+    monkeypatch.setattr(binning, "MOST_VALUES", 50)
+    file = tmp_path / "wages.csv"
+    file.write_text("wage\n" + "".join(f"{0.37 * number}\n" for number in range(300)))
+    run = omit_command(f"compare {file} --column wage --bounds 0 200 --statistic mode --no-report")
+    assert (run.code, run.out) == (2, "")
+    assert "declare a step (--step)" in run.err

@@ -128,7 +128,8 @@ def choose(
         return Chosen(ctx, survey, weighted, relation, delta, truth, runs, public, json)
     if statistic not in names.CLUSTERINGS:
         kinds = names.several_statistics(statistic)
-        if bins is None and not set(kinds) <= set(names.OF_SUMS):
+        # A mode of very many numbers is refused when they are in bins, not after reading them all.
+        if bins is None and not set(kinds) <= {*names.OF_SUMS, "mode"}:
             bins = 0
         # Where a record may move to another group, both groups count their records in secret.
         moves = by is not None and not ctx.params.get("fixed_labels")
