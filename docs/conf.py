@@ -18,7 +18,7 @@ from omit.papers.omitting_records.privacy_figures import privacy_figure
 
 logger = logging.getLogger(__name__)
 
-COLUMNS = 94
+COLUMNS = 100
 
 project = "omit"
 author = copyright = "The omit developers"

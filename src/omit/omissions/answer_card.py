@@ -8,7 +8,7 @@ from decimal import ROUND_DOWN
 from typing import TYPE_CHECKING
 
 import omit.omissions
-from omit._text import promised, rounded_up, usable
+from omit._text import promised, rounded_down, rounded_up
 from omit.guarantee import Guarantee, NoGuarantee, NoNoiseNeeded, Statement
 from omit.omissions.base import Omission
 from omit.omissions.chain import Chain
@@ -33,7 +33,7 @@ def bound_card(answer: BoundAnswer) -> Card:
             Point("everything", f"Nothing limits what attackers can tell: {released.reason}"),
             alone if answer._is_plain else fewer,
         )
-    mechanism = f"ε = {usable(base.epsilon)}"
+    mechanism = f"ε = {rounded_down(base.epsilon, 4)}"
     if not answer._is_plain:
         advice = "This is what all statistics on the sample, for all records of a person, have."
     elif released.epsilon < base.epsilon:
@@ -59,12 +59,12 @@ def calibration_card(answer: CalibrationAnswer) -> Card:
         pair = base.shown(ROUND_DOWN)
         more = base.epsilon > target.epsilon
         secret = " Nobody may learn which records were left out." if more else ""
-        instead = Point(f"ε = {usable(base.epsilon)}", f"Give {each} {pair}.{secret}")
+        instead = Point(f"ε = {rounded_down(base.epsilon, 4)}", f"Give {each} {pair}.{secret}")
     return Card(_promise(target, answer.rows_per_person), _told(target), instead)
 
 
 def _promise(guarantee: Guarantee | Statement, rows: int) -> Point:
-    return Point(f"ε = {promised(guarantee.epsilon)}", guarantee.meaning(rows))
+    return Point(f"ε = {rounded_up(guarantee.epsilon, 4)}", guarantee.meaning(rows))
 
 
 def _told(guarantee: Guarantee | Statement) -> Point:
