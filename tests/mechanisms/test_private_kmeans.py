@@ -32,6 +32,7 @@ def people(size: int = 300, seed: int = 0) -> FloatArray:
 # None is expected to fail: at scikit-learn's small tables the noise drowns everything, but what is
 # checked is the interface, and that results repeat. A check that finds fault raises.
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*records lie outside the bounds:UserWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         PrivateKMeans(bounds=(-1, 1), random_state=0),
@@ -81,6 +82,7 @@ def test_values_outside_the_bounds_are_moved_to_the_nearest_bound() -> None:
     assert np.array_equal(model.predict(wild), model.predict(tame))
 
 
+@pytest.mark.filterwarnings("ignore:.*records lie outside the bounds:UserWarning")
 @pytest.mark.parametrize(
     "rows",
     [np.zeros((1, 2)), np.full((40, 2), 7.0), people(2), np.full((3, 2), 1e300)],
@@ -98,8 +100,8 @@ def test_clones_and_parameters_carry_the_guarantee() -> None:
     model = PrivateKMeans(3, guarantee=Guarantee(0.5, 1e-6), budget="composed", bounds=BOUNDS)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    copy.set_params(n_iter=2, start="uniform")
-    assert (copy.n_iter, copy.guarantee) == (2, Guarantee(0.5, 1e-6))
+    copy.set_params(max_iter=2, start="uniform")
+    assert (copy.max_iter, copy.guarantee) == (2, Guarantee(0.5, 1e-6))
     assert copy.fit(people()).noise_scale_ < 3 * 2 / 0.5
     assert copy.n_iter_ == 2
 
@@ -133,8 +135,10 @@ def test_noise_is_fresh_without_a_seed_and_repeats_with_one() -> None:
     ("parameters", "message"),
     [
         ({"n_clusters": 0}, "k=0"),
-        ({"n_iter": 0}, "iterations=0"),
+        ({"max_iter": 0}, "iterations=0"),
         ({"guarantee": 1.0}, "Expected a guarantee"),
+        ({"guarantee": Guarantee(1.0), "epsilon": 1.0}, "not both"),
+        ({"epsilon": -1.0}, "epsilon"),
         ({"guarantee": Guarantee(0.0)}, "epsilon > 0"),
         ({"bounds": "from-data"}, "declared bounds"),
         ({"bounds": [(0, 1), "from-data"]}, "declared bounds"),
@@ -152,6 +156,19 @@ def test_parameters_without_meaning_are_refused_by_fit(
     model = PrivateKMeans(**{"bounds": BOUNDS} | parameters)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=message):
         model.fit(people(10))
+
+
+def test_an_epsilon_is_a_guarantee_without_delta() -> None:
+    by_epsilon = PrivateKMeans(3, epsilon=0.5, bounds=BOUNDS, random_state=1).fit(people())
+    guarantee = Guarantee(0.5)
+    model = PrivateKMeans(3, guarantee=guarantee, bounds=BOUNDS, random_state=1).fit(people())
+    assert np.array_equal(by_epsilon.cluster_centers_, model.cluster_centers_)
+
+
+def test_bounds_in_other_units_than_the_data_are_noticed() -> None:
+    model = PrivateKMeans(3, bounds=(0.0, 1.0), random_state=1)
+    with pytest.warns(UserWarning, match="300 of 300 records lie outside the bounds"):
+        model.fit(100 + people(300))
 
 
 def test_bounds_that_were_not_declared_are_not_made_up() -> None:

@@ -10,6 +10,7 @@ are not private either.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,11 +45,16 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
     n_clusters : int
         How many clusters.
     guarantee : Guarantee, optional
-        What the centres promise; epsilon = 1 under add-remove by default. It covers one `fit`.
+        What the centres promise; epsilon = 1 under add-remove by default. It covers one `fit`: two
+        of them, such as those of a cross-validation or a search over parameters, add up.
+    epsilon : float, optional
+        The same for a guarantee without delta under add-remove; give one of the two.
     bounds : pair of float, or one pair for each column
         The smallest and the largest value of a record, in the units of the data. To be declared
-        and never taken from the data, or the guarantee is lost; `fit` refuses to do without.
-    n_iter : int
+        and never taken from the data, or the guarantee is lost; `fit` refuses to do without. A
+        scaler before this estimator that is fitted on the same records takes them from the data:
+        scale by declared numbers, or not at all, since columns are scaled by their bounds anyway.
+    max_iter : int
         How often centres are moved. Each time costs a share of the budget.
     budget : {"su", "published", "composed"}
         How noise is calibrated, see `DPLloyd`.
@@ -82,13 +88,12 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
 
     Examples
     --------
-    >>> from omit import Guarantee
     >>> from omit.mechanisms import PrivateKMeans
     >>> rng = np.random.default_rng(0)
     >>> people = rng.normal([[20, 170]] * 5000 + [[60, 165]] * 5000, [5, 8])
     >>> model = PrivateKMeans(
     ...     n_clusters=2,
-    ...     guarantee=Guarantee(1.0),
+    ...     epsilon=1.0,
     ...     bounds=[(0, 125), (50, 250)],
     ...     random_state=0,
     ... ).fit(people)
@@ -101,16 +106,18 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
         n_clusters: int = 5,
         *,
         guarantee: Guarantee | None = None,
+        epsilon: float | None = None,
         bounds: ColumnBounds | None = None,
-        n_iter: int = 5,
+        max_iter: int = 5,
         budget: Budget = "su",
         start: Start = "spread",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.guarantee = guarantee
+        self.epsilon = epsilon
         self.bounds = bounds
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.budget = budget
         self.start = start
         self.random_state = random_state
@@ -131,13 +138,22 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
             columns.
         ValueError
             If `X` is not a table of finite numbers.
+
+        Warns
+        -----
+        UserWarning
+            If most records lie outside the bounds.
         """
-        guarantee = Guarantee(1.0) if self.guarantee is None else self.guarantee
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(f"Expected a guarantee such as Guarantee(1.0), got {guarantee!r}.")
-        mechanism = DPLloyd(self.n_clusters, self.n_iter, self.budget, self.start)
+        guarantee = _promised(self.guarantee, self.epsilon)
+        mechanism = DPLloyd(self.n_clusters, self.max_iter, self.budget, self.start)
         rows = validate_data(self, X, dtype=np.float64)
         points = Points.from_rows(rows, _declared(self.bounds))
+        if 2 * points.clamped > points.size:
+            warnings.warn(
+                f"{points.clamped:,} of {points.size:,} records lie outside the bounds and were "
+                "clamped: are these in the units of the data? (This sentence is not private.)",
+                stacklevel=2,
+            )
         prepared = mechanism.prepare(points, guarantee)
         scaled_centres = prepared.centres(None, _generator(self.random_state))
         self._bounds = as_array(points.bounds)
@@ -194,6 +210,17 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
             self._scaled(rows), self._scaled(self.cluster_centers_)
         )
         return labels, as_array(distances)
+
+
+def _promised(guarantee: Any, epsilon: float | None) -> Guarantee:
+    """Return the guarantee that is asked for in one of two ways."""
+    if guarantee is not None and epsilon is not None:
+        raise InvalidInput("Expected a guarantee or an epsilon, not both.")
+    if guarantee is None:
+        return Guarantee(1.0 if epsilon is None else epsilon)
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidInput(f"Expected a guarantee such as Guarantee(1.0), got {guarantee!r}.")
+    return guarantee
 
 
 def _declared(bounds: Any) -> ColumnBounds:
