@@ -105,8 +105,23 @@ def test_rates_that_do_not_fit_the_data_are_refused() -> None:
         with pytest.raises(Refused, match="holds"):
             SamplingByValue(rates).design(data, "absolute")
     points = Points.from_rows([[1, 2], [3, 4]], bounds=(0, 5))
-    with pytest.raises(Refused, match="one column"):
-        SamplingByValue({1: 0.5}).design(points, "euclidean")
+    for kind in (1, (1, 2), ((1, 2), (1, 2), (1, 2))):
+        with pytest.raises(Refused, match="not that of a box of points with 2 columns"):
+            SamplingByValue([(kind, 0.5)]).design(points, "euclidean")
+    with pytest.raises(Refused, match="that of points"):
+        SamplingByValue({((0, 1), (0, 1)): 0.5}).design(AGES, "absolute")
+
+
+def test_points_in_boxes_are_kept_at_the_rates_of_the_boxes() -> None:
+    points = Points.from_rows([[1, 2], [3, 4], [1, 5]], bounds=(0, 5))
+    boxes = SamplingByValue({((0, 1), (0, 3)): 0.25, ((3, 3), (4, 4)): 0.5}, otherwise=0.75)
+    assert inclusion(boxes, points) == [0.25, 0.5, 0.75]
+    assert boxes.restrict(points.bounds) == points.bounds
+    typed = parse_omission("by-value:0..1/0..3=0.25,3..3/4..4=0.5,otherwise=0.75")
+    assert typed == boxes
+    assert str(typed) == "sampling at rate 0.25 of 0..1/0..3, 0.5 of 3..3/4..4, 0.75 otherwise"
+    error = omit.expected_error(points, omit.DPLloyd(k=1), Guarantee(1.0), boxes, runs=20, seed=0)
+    assert error.method == "simulated"
 
 
 def test_points_have_a_poisson_rate_of_their_own_each() -> None:

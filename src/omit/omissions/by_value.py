@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,16 +21,20 @@ from omit._numeric import FloatArray, as_array
 from omit._validate import shown
 from omit.data.base import Data
 from omit.data.column import Column
+from omit.data.points import Points
 from omit.errors import InvalidInput, Refused
 from omit.laws.design import Design, Independent
 from omit.omissions.base import Omission
 from omit.omissions.sampling import sampling_base_epsilon, sampling_epsilon
 
-Kind: TypeAlias = float | str | tuple[float, float]
+Interval: TypeAlias = tuple[float, float]
+Box: TypeAlias = tuple[Interval, ...]
+Kind: TypeAlias = float | str | Interval | Box
 Rules: TypeAlias = Mapping[Any, float] | Iterable[tuple[Any, float]]
 
 _OTHERWISE = "otherwise"
 _FORM = "by-value:VALUE=RATE,LOWER..UPPER=RATE,otherwise=RATE"
+_DOTS, _AND = "..", "/"
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,9 @@ class SamplingByValue(Omission):
     Parameters
     ----------
     rates : mapping or pairs
-        From a number, a text, or an interval ``(lower, upper)`` with both ends, to the probability
-        of keeping a record with such a value. The first that fits counts.
+        From a number, a text, an interval ``(lower, upper)`` with both ends, or for points a box
+        of one interval for each column, to the probability of keeping a record with such a value.
+        The first that fits counts.
     otherwise : float
         The probability of keeping all other records.
 
@@ -101,8 +106,7 @@ class SamplingByValue(Omission):
                 if not equals or not kind.strip():
                     raise ValueError
                 number = float(rate)
-                lower, dots, upper = kind.partition("..")
-                value: Kind = (float(lower), float(upper)) if dots else kind.strip()
+                value = _read_kind(kind.strip())
             except ValueError as error:
                 raise InvalidInput(
                     f"Expected {_validate.shown(f'by-value:{text}')} in the form {_FORM}."
@@ -137,20 +141,22 @@ class SamplingByValue(Omission):
         Raises
         ------
         Refused
-            If the data are not a column, or a rule holds for some records of a bin only.
+            If the rates are of other values than the data, or a rule holds for some records of a
+            bin only.
         """
-        if not isinstance(data, Column):
-            raise Refused("Rates by value are those of the values of one column.")
-        inclusion = np.full(len(data.values), self.otherwise)
-        decided = np.zeros(len(data.values), dtype=bool)
+        inclusion = np.full(len(data.multiplicities), self.otherwise)
+        decided = np.zeros(len(data.multiplicities), dtype=bool)
         for kind, rate in self.rates:
-            holds = _holds(kind, data) & ~decided
+            found = _inside(kind, data) if isinstance(data, Points) else _holds(kind, data)
+            holds = found & ~decided
             inclusion[holds] = rate
             decided |= holds
         return Independent(as_array(inclusion))
 
-    def restrict(self, bounds: tuple[float, float]) -> tuple[float, float]:
+    def restrict(self, bounds: Any) -> Any:
         """Return the bounds of what can be kept, where all other values are not.
+
+        Those of points stay as they are.
 
         Raises
         ------
@@ -162,6 +168,8 @@ class SamplingByValue(Omission):
         >>> SamplingByValue({(0, 100): 0.5}, otherwise=0).restrict((0, 125))
         (0.0, 100.0)
         """
+        if len(bounds) and isinstance(bounds[0], tuple | list):
+            return bounds
         lower, upper = _validate.interval("bounds", bounds)
         ends = [_ends(kind) for kind, rate in self.rates if rate]
         if self.otherwise or any(pair is None for pair in ends):
@@ -182,29 +190,62 @@ class SamplingByValue(Omission):
 def _kind(value: Any) -> Kind:
     if isinstance(value, str):
         return _validate.text("a value", value)
-    if isinstance(value, tuple | list):
-        return _validate.interval("the interval of a rate", value)  # type: ignore[arg-type]  # checked there
-    return _validate.finite("a value", value)
+    if not isinstance(value, tuple | list):
+        return _validate.finite("a value", value)
+    if value and isinstance(value[0], tuple | list):
+        return tuple(_interval(part) for part in value)
+    return _interval(value)
+
+
+def _interval(value: Any) -> Interval:
+    return _validate.interval("the interval of a rate", value)
+
+
+def _read_kind(text: str) -> Kind:
+    """Return a kind of values that was typed; `ValueError` is raised if an interval is none."""
+    intervals = [part.partition(_DOTS) for part in text.split(_AND)]
+    if not all(dots for _, dots, _ in intervals):
+        return text
+    box = tuple((float(lower), float(upper)) for lower, _, upper in intervals)
+    return box if len(box) > 1 else box[0]
+
+
+def _is_box(kind: Kind) -> bool:
+    return isinstance(kind, tuple) and isinstance(kind[0], tuple)
 
 
 def _shown_kind(kind: Kind) -> str:
-    if isinstance(kind, tuple):
-        return f"{kind[0]:g}..{kind[1]:g}"
-    return kind if isinstance(kind, str) else f"{kind:g}"
+    if not isinstance(kind, tuple):
+        return kind if isinstance(kind, str) else f"{kind:g}"
+    intervals = cast(Box, kind if _is_box(kind) else (kind,))
+    return _AND.join(f"{lower:g}{_DOTS}{upper:g}" for lower, upper in intervals)
 
 
-def _ends(kind: Kind) -> tuple[float, float] | None:
-    """Return the interval of a kind, if it is about numbers."""
+def _ends(kind: Kind) -> Interval | None:
+    """Return the interval of a kind, if it is about numbers of one column."""
     if isinstance(kind, tuple):
-        return kind
+        return None if _is_box(kind) else cast(Interval, kind)
     try:
         return float(kind), float(kind)
     except ValueError:
         return None
 
 
-def _holds(kind: Kind, data: Column) -> NDArray[np.bool_]:
+def _inside(kind: Kind, points: Points) -> NDArray[np.bool_]:
+    """Return which points are in a box."""
+    if not _is_box(kind) or len(cast(Box, kind)) != len(points.columns):
+        raise Refused(
+            f"The rate of {_shown_kind(kind)} is not that of a box of points with "
+            f"{len(points.columns)} columns; give an interval for each of them."
+        )
+    lows, highs = np.array(kind).T
+    return np.asarray(((points.rows >= lows) & (points.rows <= highs)).all(axis=1), dtype=bool)
+
+
+def _holds(kind: Kind, data: Data) -> NDArray[np.bool_]:
     """Return which values of a column are of a kind."""
+    if not isinstance(data, Column):
+        raise Refused("Rates by value are those of columns and points.")
     if data.is_text:
         if not isinstance(kind, str):
             raise Refused(
@@ -214,8 +255,10 @@ def _holds(kind: Kind, data: Column) -> NDArray[np.bool_]:
         return np.asarray(data.values == kind, dtype=bool)
     ends = _ends(kind)
     if ends is None:
+        other = "points" if _is_box(kind) else "a text"
         raise Refused(
-            f"Column {data.name!r} holds numbers, and the rate of {kind!r} is that of a text."
+            f"Column {data.name!r} holds numbers, and the rate of {_shown_kind(kind)} is that of "
+            f"{other}."
         )
     first, last = ends
     holds = (data.lows >= first) & (data.highs <= last)

@@ -304,6 +304,7 @@ class SubsetPair:
         >>> round(pair.theorem_b_6(1.0, 0.0, *pair.best_assignments(1.0)).epsilon, 4)
         1.6201
         """
+        epsilon = _closed_form_epsilon(epsilon)
         forward, backward = self._to_assign(epsilon)
         return best_division(*forward, epsilon), best_division(*backward, epsilon)
 
@@ -319,6 +320,7 @@ class SubsetPair:
         InvalidInput
             If the added record is equal to one of `D`.
         """
+        epsilon = _closed_form_epsilon(epsilon)
         forward, backward = self._to_assign(epsilon)
         limit = _validate.positive("seconds", seconds)
         first = best_function(*forward, epsilon, limit)
@@ -329,7 +331,7 @@ class SubsetPair:
         self, epsilon: float
     ) -> tuple[tuple[_Weighted, _Weighted], tuple[_Weighted, _Weighted]]:
         """Return what is assigned to what, with weights, for absence and for presence."""
-        growth = math.exp(_closed_form_epsilon(epsilon))
+        growth = math.exp(epsilon)
         self._require_record_apart()
         reachable = self._reachable()
         without = {subset: float(weight) for subset, weight in self.without.items()}
