@@ -326,7 +326,7 @@ def gains(
     missing_value: options.MissingValue = None,
     statistic: options.GainStatistic = "median",
     mechanism: options.GainMechanism = "laplace",
-    delta: options.StatisticDelta = 0.0,
+    delta: options.StatisticDelta = 5e-5,
     epsilon: options.RowEpsilons = None,
     rate: options.ColumnRates = None,
     runs: options.GainRuns = 300,

@@ -157,6 +157,11 @@ class PrivacyCurve(Result):
     }
     warning: ClassVar[str | None] = NOT_DIFFERENTIAL
 
+    @property
+    def title(self) -> str:
+        """What the curve is of."""
+        return f"Statistical privacy: {self.subject}" if self.subject else super().title
+
     def guarantee(self, epsilon: float) -> StatisticalGuarantee | NoGuarantee:
         """Return the promise at an epsilon: that of the largest epsilon computed below it.
 
@@ -302,6 +307,11 @@ class SampleCurves(Result):
     def curves(self) -> dict[str, PrivacyCurve]:
         """The curves by what is known of the sample."""
         return {"public": self.public, **({} if self.secret is None else {"secret": self.secret})}
+
+    @property
+    def title(self) -> str:
+        """What the curves are of."""
+        return f"Statistical privacy of a sample: {self.technique}"
 
     @property
     def verdict(self) -> str:
