@@ -390,3 +390,12 @@ def test_a_mode_of_very_many_numbers_is_refused_before_all_of_them_are_read(
     run = omit_command(f"compare {file} --column wage --bounds 0 200 --statistic mode --no-report")
     assert (run.code, run.out) == (2, "")
     assert "declare a step (--step)" in run.err
+
+
+def test_what_data_that_are_a_sample_need_is_said_at_once(omit_command: Omit) -> None:
+    words = "compare adult --column age --statistic mean --sampled-from 1000000 --no-report"
+    refused = omit_command(f"{words} --omit poisson:0.1")
+    assert refused.code == 2
+    assert "(--neighbours replace)" in refused.err
+    assert "(--omit fixed-size:3256)" in refused.err
+    assert omit_command(f"{words} --neighbours replace --omit fixed-size:3256").code == 0

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from omit import _validate
 from omit.data.base import Data
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, WrongNeighbours
 from omit.guarantee import Guarantee, NoNoiseNeeded, require_guarantee
 from omit.mechanisms.base import Mechanism, Promise
 from omit.omissions.base import Omission
@@ -50,7 +50,13 @@ def promise_on_sample(target: Guarantee, records: int, population: int) -> Promi
             f"many, got {population:,}."
         )
     sampling = FixedSizeSampling(size=records, population=population)
-    sampling.require_relation(target)
+    if not sampling.defined_for(target.neighbours):
+        raise WrongNeighbours(
+            f"That the data are a sample of {population:,} records amplifies a guarantee under "
+            f"replace: state it so (--neighbours replace), and leave records out by samples of a "
+            f"fixed size (--omit fixed-size:{max(records // 10, 1)}), since Poisson samples and "
+            "outlier scores have bounds under add-remove alone."
+        )
     return sampling.calibrate(target)
 
 
