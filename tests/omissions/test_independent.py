@@ -113,8 +113,8 @@ def test_theorem_5_3_in_closed_form_needs_the_support_condition() -> None:
 
 
 def test_theorem_5_3_takes_databases_of_any_size() -> None:
-    """Five copies and a far record, as in the errata, and as many as a census has."""
-    for copies, bound in ((5, 1.6476), (10**6, None)):
+    """Five copies and a far record, as in the errata, and as many as a city has."""
+    for copies, bound in ((5, 1.6476), (10**5, None)):
         step = 0.1 / (copies + 1)
         pair = IndependentPair((0.1,) * copies, (0.1 + step,) * copies, 0.1 + step * copies)
         loss = pair.theorem_5_3(1.0)

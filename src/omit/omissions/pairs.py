@@ -45,6 +45,8 @@ Assignment: TypeAlias = Mapping[Any, Any]
 _Weighted: TypeAlias = Mapping[Subset, float]
 
 _SUM_TOLERANCE = 1e-9
+# What rounding may take off a product of exponentials, with room to spare, for an epsilon of 1.
+_ROUNDING = 2.0**-50
 # How many pairs of subsets are compared to find the nearest ones, in some seconds.
 _LARGEST_SEARCH = 1_000_000
 # Every further record doubles the number of subsets.
@@ -100,8 +102,13 @@ class PairLoss(NamedTuple):
                 "Expected epsilon > 0 where delta > 0: for one pair of databases, delta is known "
                 "at a positive epsilon only."
             )
-        deltas = delta * expm1_ratio([presence, absence], epsilon)
-        return cls(presence, float(deltas[0]), absence, float(deltas[1]))
+        first, second = (delta * expm1_ratio([presence, absence], epsilon)).tolist()
+        return cls(
+            presence,
+            raised(first, _ROUNDING * (1 + presence)),
+            absence,
+            raised(second, _ROUNDING * (1 + absence)),
+        )
 
 
 def _loss(name: str, value: float) -> float:

@@ -129,7 +129,7 @@ class SuppressionCheck(Answer):
         loss = PairLoss.by_shift_rule(
             self.epsilon, self.epsilon, self.base.epsilon, self.base.delta
         )
-        return raised(loss.delta, ROUNDING)
+        return loss.delta
 
     @property
     def keeps_its_word(self) -> bool | None:
