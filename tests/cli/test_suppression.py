@@ -69,13 +69,22 @@ def test_a_witness_is_written_and_replayed(omit_command: Omit) -> None:
     other = omit_command("suppression check my_rare_ones:suppress --replay worst.json")
     assert other.code == 1
     assert "does not hold" in other.out
+    unmet = "suppression check my_rare_ones:seldom --replay worst.json --fail-unless epsilon<=9"
+    assert omit_command(unmet).code == 3
 
 
 def test_a_false_claim_of_an_omission_is_refuted(omit_command: Omit) -> None:
     asked = "--universe 0,1 --up-to 2 --epsilon 1"
     run = omit_command(f"suppression check my_rare_ones:boastful {asked}")
     assert "Boastful does not keep its word: it states epsilon = 0.5" in run.out
-    kept = omit_command(f"suppression check poisson:0.5 {asked}")
+    assert (
+        omit_command(
+            f"suppression check my_rare_ones:boastful {asked} --fail-unless refuted<1"
+        ).code
+        == 3
+    )
+    kept = omit_command(f"suppression check poisson:0.5 {asked} --fail-unless refuted<1")
+    assert kept.code == 0
     assert "is not refuted" in kept.out
     claimed = omit_command(f"suppression check my_rare_ones:seldom {ASKED} --claim poisson:0.9")
     assert "does not keep its word" in claimed.out

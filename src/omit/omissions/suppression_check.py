@@ -121,6 +121,7 @@ class SuppressionCheck(Answer):
     known_quantities: ClassVar[Mapping[str, str]] = {
         "epsilon": "of a release, for all databases of up to so many records",
         "delta": "of a release, for the same databases",
+        "refuted": "1 if what was stated is false, else 0",
     }
 
     @property
@@ -207,11 +208,13 @@ class SuppressionCheck(Answer):
         return [self.universe[number] for number in database]
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
-        """Return epsilon and delta that are proved."""
-        return {
-            "epsilon": [(self.epsilon, self.epsilon)],
-            "delta": [(self.delta, self.delta)],
+        """Return epsilon and delta that are proved, and whether a statement is refuted."""
+        numbers = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "refuted": float(self.keeps_its_word is False),
         }
+        return {name: [(number, number)] for name, number in numbers.items()}
 
     def tables(self) -> Sequence[Table]:
         """Return the loss by every method and by size, target sets, and the worst pair."""

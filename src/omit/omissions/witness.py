@@ -358,7 +358,7 @@ class Replay(Answer):
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return that one pair has neither an epsilon nor a delta of all databases."""
-        return {"epsilon": [None], "delta": [None]}
+        return {"epsilon": [None], "delta": [None], "refuted": [None]}
 
     def tables(self) -> Sequence[Table]:
         """Return what was checked."""
