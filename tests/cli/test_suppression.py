@@ -110,6 +110,7 @@ def test_the_page_has_the_worst_pair(omit_command: Omit, tmp_path: Path) -> None
         (f"my_rare_ones:nobody {ASKED}", "There is no nobody in my_rare_ones"),
         (f"nowhere_at_all:suppress {ASKED}", "Cannot import nowhere_at_all"),
         (f"nowhere.py:suppress {ASKED}", "Cannot read nowhere.py"),
+        (f"my_rare_ones.py {ASKED}", "the name of a function, too: my_rare_ones.py:FUNCTION"),
         (f"broken:suppress {ASKED}", "Cannot import broken (ZeroDivisionError"),
         (f"my_rare_ones:ways {ASKED}", "to be a function or an omission"),
         ("my_rare_ones:suppress --universe a,b --epsilon 1", "Expected --universe, --up-to and"),

@@ -91,6 +91,8 @@ def _way(text: str) -> "Suppress | Omission":
     from omit.omissions.base import Omission
     from omit.omissions.names import parse_omission
 
+    if text.endswith(".py"):
+        raise InvalidInput(f"Expected the name of a function, too: {text}:FUNCTION.")
     if not _NAMED.fullmatch(text):
         return parse_omission(text)
     found = _named(text)
