@@ -36,6 +36,17 @@ def test_a_page_says_in_short_what_is_promised_lost_and_to_do() -> None:
     assert "Use all records" in card.instead.sentence
 
 
+def test_an_error_that_nobody_can_see_is_not_compared_with() -> None:
+    median = omit.mechanisms.LatticeQuantile()
+    found = omit.compare(AGES, median, omit.Guarantee(1.0), omit.PoissonSampling(0.5), runs=20)
+    card = found.card
+    assert card is not None
+    assert "too small to be compared with" in card.lost.sentence
+    assert card.lost.number.startswith("at most ")
+    assert card.instead.number == "below 1e-09"
+    assert list(found.figures()) == ["errors"]
+
+
 def test_a_mechanism_without_a_guarantee_promises_nothing_on_its_page() -> None:
     mechanism = omit.mechanisms.SmoothQuantile(padding="none")
     target = omit.Guarantee(1.0, 5e-5, "replace")

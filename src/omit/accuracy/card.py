@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from omit.accuracy.search import Best, Solution
 
+# Below, an error is nothing to anybody.
+_UNSEEN = 1e-9
+
 _BARS: Mapping[str, Mapping[str, Any]] = {
     "noise": {"color": "#9ecae1"},
     "records missed": {"color": "#fdae6b", "hatch": "///"},
@@ -38,14 +41,22 @@ def comparison_card(comparison: Comparison) -> Card | None:
     """Return what a comparison says in short; None if there is nothing to compare."""
     base, best, unit = comparison.baseline, comparison.best_tested, comparison.baseline.unit
     everything = Point(
-        show_quantity(base.value, unit),
+        _seen(base.value, unit),
         f"Use all records{_published(comparison)} this expected error ({base.metric}, "
         f"{base.method}); {_unbeaten(best)}.",
     )
     if comparison.question.mechanism.metric == "kept-sum":
         return None
-    if best is None or best.error is None or best.ratio is None:
+    if best is None or best.error is None:
         lost = Point("none", "No omission was tested that reaches the guarantee.")
+        return Card(_promise(comparison), lost, everything)
+    if best.ratio is None:
+        most = "" if best.error.method == "exact" else "at most "
+        lost = Point(
+            f"{most}{_seen(best.error.high, unit)}",
+            f"With {best.omission} this is the expected error ({best.error.metric}, "
+            f"{best.error.method}). That of all records is too small to be compared with.",
+        )
         return Card(_promise(comparison), lost, everything)
     why = " ".join(why_sentences(comparison, best))
     lost = Point(
@@ -68,6 +79,12 @@ def comparison_card(comparison: Comparison) -> Card | None:
     else:
         instead = everything
     return Card(_promise(comparison), lost, instead)
+
+
+def _seen(value: float, unit: str) -> str:
+    """Return an error as far as anybody will ever see one."""
+    unseen = 0 < value < _UNSEEN
+    return f"{'below ' * unseen}{show_quantity(_UNSEEN if unseen else value, unit)}"
 
 
 def _published(comparison: Comparison) -> str:
@@ -185,7 +202,8 @@ def why_rows(comparison: Comparison) -> Mapping[str, Why]:
         return {}
     known = {row.short_name: parts_of(row.error) for row in comparison.rows}
     rows = {name: parts for name, parts in known.items() if parts is not None}
-    return rows if len(rows) > 1 else {}
+    seen = any(max(parts) >= _UNSEEN for parts in rows.values())
+    return rows if len(rows) > 1 and seen else {}
 
 
 def draw_why(axes: Axes, comparison: Comparison) -> None:
@@ -197,7 +215,7 @@ def draw_why(axes: Axes, comparison: Comparison) -> None:
         places = [place + 0.4 * index - 0.2 for place in range(len(rows))]
         axes.barh(places, sizes, height=0.38, edgecolor="0.25", linewidth=0.6, label=name, **style)
         for place, size in zip(places, sizes, strict=True):
-            text = f" {show_quantity(0.0 if size < 1e-9 else size, shown)}"
+            text = f" {show_quantity(0.0 if size < _UNSEEN else size, shown)}"
             axes.text(size, place, text, va="center", fontsize=9)
     axes.set_yticks(range(len(rows)), list(rows), parse_math=False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
