@@ -289,6 +289,7 @@ def test_json_holds_what_the_command_line_promises() -> None:
         "delta": 0.0,
         "neighbours": "add-remove",
         "rows_per_person": 1,
+        "statistics": 1,
     }
     promised = {"omission", "statistic", "mechanism", "error", "low", "high", "method", "ratio"}
     for row in data["rows"]:

@@ -86,3 +86,14 @@ def test_everybody_can_read_a_page_at_every_width_and_nothing_leaves_it(
     assert page.evaluate(CUT_OFF) == []
     page.close()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_pictures_far_down_a_page_are_there_when_it_is_printed(
+    browser: Any, tmp_path: Path
+) -> None:
+    page = browser.new_page()
+    page.goto(written(FOLDER, tmp_path).as_uri())
+    widths = page.evaluate("[...document.images].map(one => one.naturalWidth)")
+    assert len(widths) == 2
+    assert all(widths)
+    page.close()
