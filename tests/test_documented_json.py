@@ -23,6 +23,7 @@ EVERYWHERE = {"neighbours", "notes", "verdict"} | ENVELOPE
 NAMED_BY_OTHERS = {
     "bounds",
     "directions",
+    "group",
     "groups",
     "parameters",
     "published_bounds",
@@ -30,6 +31,10 @@ NAMED_BY_OTHERS = {
 }
 COMMANDS = [
     ("compare, best and solve", "compare adult --column age --omit poisson:0.5 --statistic mean"),
+    (
+        "compare, best and solve",
+        "compare adult --column age --omit poisson:0.5 --statistic mean --by sex",
+    ),
     ("compare, best and solve", "compare kmedian-synthetic --statistic kmedian --k 2 --runs 2"),
     ("compare, best and solve", "best beta --statistic mean --metric mse"),
     ("compare, best and solve", "solve adult --column age --error 1"),

@@ -268,7 +268,7 @@ def test_every_group_is_asked_the_same(omit_command: Omit) -> None:
     assert run.code == 0
     assert "in 2 of 2 groups nothing tested beats using all records" in run.out
     answer = omit_command(f"{BY_SEX} --json").result
-    assert [(row["sex"], row["omission"]) for row in answer["rows"]] == [
+    assert [(row["group"]["sex"], row["omission"]) for row in answer["rows"]] == [
         (sex, omission)
         for sex in ("Female", "Male")
         for omission in ("no omission", "Poisson sampling at rate 0.5")

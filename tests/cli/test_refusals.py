@@ -27,7 +27,7 @@ ACCURACY = [
     "solve adult --statistic mode --error 40",
     "solve adult --statistic mode --error 1",
     "compare adult --column agge --no-report",
-    "compare beta --statistic median --no-report",
+    "compare beta --statistic median --mechanism smooth-laplace --no-report",
     "compare adult --statistic median --mechanism smooth-laplace --no-report",
     "compare adult --statistic mean --mechanism gumbel --no-report",
     "compare adult --epsilon 0 --no-report",

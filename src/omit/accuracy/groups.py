@@ -16,7 +16,7 @@ Records are left out within every group, as if it were a database of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -342,20 +342,18 @@ class GroupedComparison(Result):
             "Seed": str(self.first.question.seed),
         }
 
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return one dictionary for each group and omission."""
-        return [
-            {**dict(zip(self.grouped.by, labels, strict=True)), "records": size, **record}
-            for labels, each in self.comparisons.items()
-            for size in [each.question.data.size]
-            for record in each.to_records()
-        ]
+    def _records(self) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+        """Yield the labels of the group and the record of every row."""
+        for labels, each in self.comparisons.items():
+            named = dict(zip(self.grouped.by, labels, strict=True))
+            for record in each.to_records():
+                yield named, {"records": each.question.data.size, **record}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows of all groups as a data frame."""
         import pandas as pd
 
-        return pd.DataFrame(self.to_records())
+        return pd.DataFrame([{**named, **record} for named, record in self._records()])
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON holds it; what is infinite is None."""
@@ -371,7 +369,7 @@ class GroupedComparison(Result):
             "groups": len(self.comparisons),
             "empty": [list(labels) for labels in self.grouped.empty],
             "refused": {shown_labels(labels): reason for labels, reason in self.refused.items()},
-            "rows": self.to_records(),
+            "rows": [{"group": named, **record} for named, record in self._records()],
             "verdict": self.verdict,
             "notes": [*self.notes, self.caution],
         }

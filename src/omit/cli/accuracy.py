@@ -135,7 +135,7 @@ def choose(
         moves = by is not None and not ctx.params.get("fixed_labels")
         asked = "add-remove" if moves else neighbours
         if step is None and asked == "add-remove" and any(map(names.is_quantile, kinds)):
-            step = _usual_step(source, bounds, mechanism)
+            step = _usual_step(source, column, bounds, mechanism)
         declared = (bounds, categories, table, step, missing_value, bins)
         if by is not None:
             labels = declared_labels(by, ctx.params.get("groups"))
@@ -182,14 +182,21 @@ def choose(
     return Chosen(ctx, points, [clustering], relation, delta, truth, runs, public, json)
 
 
-def _usual_step(source: str, bounds: str | None, mechanism: str) -> float | None:
+def _usual_step(
+    source: str, column: str | None, bounds: str | None, mechanism: str
+) -> float | None:
     """Return the step of a quantile's answers under add-remove, where none is declared."""
-    from omit.data.datasets import DATASETS
+    from omit.data.sources import registered
     from omit.mechanisms import names
 
-    declared = options.declared(bounds)
+    declared: Any = options.declared(bounds)
+    if (known := registered(source)) is not None:
+        name = known.default_column if column is None else column
+        declared = known.bounds.get(name) if declared is None else declared
+        if known.step_of(name, declared) is not None:
+            return None
     chosen_on_a_lattice = mechanism in ("laplace", *names.ON_A_LATTICE)
-    if source in DATASETS or not chosen_on_a_lattice or not isinstance(declared, tuple):
+    if not chosen_on_a_lattice or not isinstance(declared, tuple):
         return None
     return names.usual_step(declared)
 

@@ -174,8 +174,8 @@ Step = Annotated[
     float | None,
     _option(
         "What all values are multiples of, above the lower bound: 1 for whole numbers.",
-        default="the registered one, else continuous; for quantiles under add-remove 1 where "
-        "bounds are whole",
+        default="the registered one, else continuous, and for quantiles under add-remove at least "
+        "10,000 steps",
     ),
 ]
 Bins = Annotated[

@@ -7,6 +7,7 @@ class that needs no arguments.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Makers: TypeAlias = "Mapping[str, Callable[[], Mechanism]]"
 
 METRICS = {"mse": "squared", "relative": "relative"}
-_MOST_WHOLE, _PARTS = 200_000, 10_000
+_MOST_WHOLE, _POINTS = 1_000_000, 10_000
 CLUSTERINGS = ("kmeans", "kmedian")
 # What bins of a continuous column are enough for; all else needs the values of the records.
 OF_SUMS = ("mean", "sum", "count", "all")
@@ -74,18 +75,19 @@ def usual_relation(
 def usual_step(bounds: tuple[float, float]) -> float:
     """Return on which lattice a quantile is chosen under add-remove if no step is declared.
 
-    It depends on nothing but the bounds: whole numbers where these are whole, else a ten-thousandth
-    of what is between them.
+    It depends on nothing but the bounds. There are at least ten thousand points, and where bounds
+    are whole, all whole numbers are among them.
 
     Examples
     --------
-    >>> usual_step((0, 200_000)), usual_step((0.5, 1.5))
-    (1.0, 0.0001)
+    >>> usual_step((0, 200_000)), usual_step((0, 125)), usual_step((0.5, 1.5))
+    (1.0, 0.0078125, 0.0001)
     """
     lower, upper = bounds
-    if float(lower).is_integer() and float(upper).is_integer() and upper - lower <= _MOST_WHOLE:
-        return 1.0
-    return (upper - lower) / _PARTS
+    width = float(upper) - float(lower)
+    if not (float(lower).is_integer() and float(upper).is_integer() and 0 < width <= _MOST_WHOLE):
+        return width / _POINTS
+    return 2.0 ** -max(0, math.ceil(math.log2(_POINTS / width)))
 
 
 def known_mechanisms(
