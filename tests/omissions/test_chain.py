@@ -250,3 +250,10 @@ def test_two_stable_steps_multiply_their_sensitivities() -> None:
     stated = chain.amplify(Guarantee(0.5))
     assert not isinstance(stated, NoGuarantee)
     assert stated.epsilon == pytest.approx(3.0, rel=1e-12)
+
+
+def test_what_bins_do_after_dependent_omissions_is_not_known_and_said() -> None:
+    wages = Column.from_values(np.arange(0.0, 90.0, 0.5), bounds=(0, 100)).in_bins(20)
+    dependent = PoissonSampling(0.5) >> OutlierScoreSuppression(0.1, 0.3)
+    with pytest.raises(InvalidInput, match="not kept independently: keep all values"):
+        expected_error(wages, NoisyMean(), Guarantee(1.0), dependent)

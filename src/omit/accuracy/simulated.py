@@ -24,7 +24,7 @@ import numpy as np
 from omit import _validate
 from omit._numeric import FloatArray, as_array
 from omit.data.base import Data
-from omit.errors import InvalidInput
+from omit.errors import InvalidInput, NotExact
 from omit.exact.bins import Blur
 from omit.exact.error import ExpectedError
 from omit.laws.design import Design
@@ -62,9 +62,20 @@ def simulated_error(
 
     With `integrate`, noise is averaged over where that is a formula: only records are drawn.
     `reason` is why the error is simulated though that was not asked for.
+
+    Raises
+    ------
+    InvalidInput
+        If records are in bins, and nobody knows how a design may part the records of one.
     """
     draws = data.draws(design, runs, rng)
-    blur = prepared.blur(design)
+    try:
+        blur = prepared.blur(design)
+    except NotExact as unknown:
+        raise InvalidInput(
+            f"What the bins of {data.name!r} do to the error is not known, because {unknown}: keep "
+            "all values with bins=0 (--bins 0), or declare a step (--step)."
+        ) from unknown
     if integrate:
         known = prepared.integrated_error((kept for kept, _ in draws), design, reason)
         if known is not None:
