@@ -380,7 +380,8 @@ class Omission(ABC):
         if not self.defined_for(guarantee.neighbours):
             raise WrongNeighbours(
                 f"{self} has no bound under the relation {guarantee.neighbours}; "
-                f"state the guarantee under {' or '.join(self.relations)}."
+                f"state the guarantee under {' or '.join(self.relations)} "
+                f"(neighbours={str(self.relations[0])!r})."
             )
 
     def _why_unattainable(self, target: Guarantee) -> str:
