@@ -15,6 +15,7 @@ import omit
 from omit import Guarantee, NoisyMean, NoisyMode, PoissonSampling
 from omit.accuracy.groups import compare_groups, guarantee_of_a_group
 from omit.errors import InvalidInput
+from omit.mechanisms.lattice_quantile import LatticeQuantile
 from omit.omissions import FixedSizeSampling, ThresholdOutlierRemoval
 
 TARGET = Guarantee(1.0)
@@ -198,3 +199,73 @@ def test_several_statistics_of_all_groups_share_one_guarantee() -> None:
     assert "for 2 statistics in all 2 groups together" in result.verdict
     assert result.card.promised.number == "ε = 1 for 2 statistics"
     assert "leaves no guarantee" in result.card.instead.sentence
+
+
+def test_errors_too_small_to_be_seen_have_no_ratios_and_a_verdict() -> None:
+    median = LatticeQuantile()
+    result = compare_groups(AGES, median, TARGET, PoissonSampling(0.5))
+    assert result.verdict.endswith("using all records gives no error that could be seen.")
+    assert "too small to be seen" in result.card.lost.sentence
+
+
+def test_what_one_comparison_must_say_is_said_of_groups() -> None:
+    alone = compare_groups(
+        AGES, NoisyMean(), TARGET, PoissonSampling(0.5), noise_reduction=False, rows_per_person=3
+    )
+    assert alone.verdict.startswith("With mechanisms that have (1, 0)-DP under add-remove by them")
+    assert "for a person with up to 3 records" in alone.verdict
+    assert any("releases differ in privacy" in note for note in alone.notes)
+    assert "What one person with up to 3 records" in alone.card.promised.sentence
+    content = alone.to_json()
+    assert (content["noise_reduction"], content["target"]["rows_per_person"]) == (False, 3)
+    no_noise = compare_groups(AGES, NoisyMean(), Guarantee(1.0, 0.5), PoissonSampling(0.1))
+    assert any("raw records" in note for note in no_noise.notes)
+    clamped = omit.read("adult", "age", by="sex", bounds=(0, 40))
+    notes = compare_groups(clamped, NoisyMean(), TARGET, PoissonSampling(0.5)).notes
+    assert any(note.startswith("Clamping is in the errors of 2 of 2 groups") for note in notes)
+
+
+def test_what_holds_in_one_group_only_is_not_said_of_all() -> None:
+    def of_size(size: int) -> omit.Omission:
+        return PoissonSampling(0.1 if size < 15_000 else 0.9)
+
+    for by in (["Female", "Male"], ["Male", "Female"]):
+        grouped = omit.read("adult", "age", by="sex", groups=by)
+        result = compare_groups(grouped, NoisyMean(), TARGET, of_size, statistics=2)
+        assert not any("drawn anew" in note for note in result.notes)
+        assert result._omissions == ["poisson (1)"]
+
+
+def test_labels_are_kept_apart_from_what_is_measured() -> None:
+    frame = pd.DataFrame({"error": ["a, b", "a"] * 30, "records": ["c", "b, c"] * 30, "v": 4})
+    groups = [("a, b", "c"), ("a", "b, c")]
+    grouped = omit.read(frame, "v", by=["error", "records"], groups=groups, bounds=(0, 9))
+    result = compare_groups(grouped, NoisyMean(), TARGET, PoissonSampling(0.5))
+    shown = result.to_frame()
+    assert set(shown["group error"]) == {"a, b", "a"}
+    assert set(shown["group records"]) == {"c", "b, c"}
+    assert set(shown["records"]) == {30}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"guarantee": 1.0}, "guarantee"),
+        ({"grouped": omit.read("adult", "age")}, "GroupedColumn"),
+        ({"truth": 40.0}, "every group has its own"),
+    ],
+)
+def test_what_groups_cannot_be_asked_is_one_sentence(asked: dict[str, Any], said: str) -> None:
+    known: dict[str, Any] = {"grouped": AGES, "mechanism": NoisyMean(), "guarantee": TARGET}
+    with pytest.raises(InvalidInput, match=said):
+        compare_groups(**{**known, **asked})
+
+
+def test_where_a_record_may_move_the_way_out_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"fixed_labels=True \(--fixed-labels\)"):
+        compare_groups(
+            AGES,
+            NoisyMean(),
+            Guarantee(1.0, neighbours="replace"),
+            lambda size: FixedSizeSampling(size // 2, size),
+        )

@@ -399,3 +399,29 @@ def test_what_data_that_are_a_sample_need_is_said_at_once(omit_command: Omit) ->
     assert "(--neighbours replace)" in refused.err
     assert "(--omit fixed-size:3256)" in refused.err
     assert omit_command(f"{words} --neighbours replace --omit fixed-size:3256").code == 0
+
+
+def test_a_median_beside_them_changes_nothing_about_other_statistics(
+    omit_command: Omit, people: Path
+) -> None:
+    words = f"compare {people} --column income --bounds 0 1000 --neighbours add-remove --json"
+    together = omit_command(f"{words} --statistic mean,median --omit poisson:0.5").result["answers"]
+    beside = omit_command(f"{words} --statistic mean,count --omit poisson:0.5").result["answers"]
+    assert together[0]["rows"] == beside[0]["rows"]
+    assert any("no step was declared" in note for note in together[1]["notes"])
+    refused = omit_command(f"{words} --statistic median".replace("0 1000", "0 1e9"))
+    assert refused.code == 2
+    assert "declare one that divides the bounds" in refused.err
+
+
+def test_a_group_that_is_too_small_for_the_usual_samples_does_not_stop_the_others(
+    omit_command: Omit, tmp_path: Path
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("v,region\n" + "5,north\n7,north\n" * 50 + "3,tiny\n" * 3)
+    run = omit_command(
+        f"compare {file} --column v --bounds 0 10 --statistic mean --by region "
+        "--groups north,tiny --neighbours replace --fixed-labels --no-report"
+    )
+    assert run.code == 0
+    assert "tiny: no answer, because 3 records have no samples of a tenth" in run.out

@@ -249,7 +249,8 @@ def test_the_paper_is_reproduced_into_a_folder(omit_command: Omit, tmp_path: Pat
             "too large to be computed",
         ),
         (
-            "compare beta --statistic median --delta 5e-5 --neighbours add-remove --no-report",
+            "compare beta --statistic median --mechanism smooth-laplace --delta 5e-5 "
+            "--neighbours add-remove --no-report",
             "under replace",
         ),
         ("compare beta --statistic median --delta 5e-5 --omit fixed-size:20001", "at most"),

@@ -172,3 +172,42 @@ def test_labels_of_several_columns_make_all_combinations() -> None:
     known, source = declared_groups(["region", "sex"], GROUPS, None)
     assert known == tuple((region, sex) for region in REGIONS for sex in SEXES)
     assert source == "declared"
+
+
+def test_records_of_a_group_without_any_value_are_counted() -> None:
+    frame = pd.DataFrame({"v": [1.0, 2.0, None, None], "g": ["a", "a", "b", "b"]})
+    declared = omit.read(frame, "v", bounds=(0, 9), by="g", groups=["a", "b"])
+    assert (declared.valueless, declared.empty) == (2, (("b",),))
+    assert any(
+        "2 records without a value, in groups that have no other" in n for n in declared.notes
+    )
+    seen = omit.read(frame, "v", bounds=(0, 9), by="g", groups="from-data")
+    assert not any("declared group" in note for note in seen.notes)
+
+
+def test_blanks_around_declared_labels_are_no_part_of_them() -> None:
+    frame = pd.DataFrame({"v": [1, 2], "g": ["a", " b "]})
+    assert list(omit.read(frame, "v", bounds=(0, 9), by="g", groups=[" a", "b"])) == [
+        ("a",),
+        ("b",),
+    ]
+    with pytest.raises(InvalidInput, match="twice"):
+        omit.read(frame, "v", bounds=(0, 9), by="g", groups=["a", " a", "b"])
+
+
+@pytest.mark.parametrize("labels", [5, None, b"Male", ["Male"], ("Male", "Female")])
+def test_what_is_no_group_is_one_sentence(labels: Any) -> None:
+    grouped = omit.read("adult", "age", by="sex")
+    assert labels not in grouped
+    assert "Male" in grouped
+    with pytest.raises(InvalidInput, match="no such group"):
+        grouped[labels]
+
+
+def test_labels_of_many_columns_do_not_overflow() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.integers(0, 3000, (3000, 6)), columns=list("abcdef"))
+    grouped = omit.read(
+        frame.assign(v=1), "v", bounds=(0, 9), by=list("abcdef"), groups="from-data"
+    )
+    assert grouped.size == 3000

@@ -29,7 +29,7 @@ from omit.omissions.base import Omission
 from omit.omissions.sampling import NoOmission
 
 if TYPE_CHECKING:
-    from omit.accuracy.groups import GroupedComparison
+    from omit.accuracy.grouped_comparison import GroupedComparison
 
 # Errors of this part of those of an answer that needs no data are invisible: a median that is
 # never missed has one of 1e-175, and ratios to it mean nothing.

@@ -47,6 +47,7 @@ NO_NOISE = (
     "delta permits publishing the raw records of a few people, and protects none of those who are "
     "kept."
 )
+GUARANTEE_ALONE = "The guarantee is that of the mechanism alone; releases differ in privacy."
 NOT_PRIVATE = (
     "This mechanism is NOT private: its noise has no guarantee, whatever epsilon and delta say; it "
     "is for comparing with what was published, never for a release."
@@ -243,9 +244,7 @@ class Comparison(Result):
             what = "Summed" if question.mechanism.metric == "kept-sum" else "Averaged"
             notes.append(f"{what} over the records that were kept only.")
         if not question.noise_reduction:
-            notes.append(
-                "The guarantee is that of the mechanism alone; releases differ in privacy."
-            )
+            notes.append(GUARANTEE_ALONE)
         return (
             *notes,
             *clamping_notes(question.mechanism, self.clamping),

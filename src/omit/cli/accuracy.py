@@ -5,6 +5,7 @@ The first argument of all three is what `choose` makes of the options that they 
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from omit.data.base import Data
+    from omit.data.column import Column
     from omit.data.groups import DeclaredGroups, GroupedColumn
     from omit.data.weighted import WeightedColumn
     from omit.guarantee import Guarantee
@@ -36,7 +38,8 @@ MOST_CANDIDATES = 10_000
 class Chosen(NamedTuple):
     """What compare, best and solve are asked: about which data, mechanisms and guarantee.
 
-    With groups, `data` are the records of all of them. Several statistics share the guarantee.
+    With groups, `data` are the records of all of them. The `lattice` has the same records for
+    quantiles that are chosen among multiples of a step. Several statistics share the guarantee.
     """
 
     context: typer.Context
@@ -49,7 +52,16 @@ class Chosen(NamedTuple):
     public: bool
     json: bool
     grouped: "GroupedColumn | None" = None
+    lattice: "Column | GroupedColumn | None" = None
     statistics: int = 1
+
+    def asked_about(self, mechanism: "Mechanism") -> Any:
+        """Return the data that a mechanism is asked about, in groups if there are some."""
+        from omit.mechanisms.names import is_quantile
+
+        if self.lattice is not None and is_quantile(mechanism.statistic):
+            return self.lattice
+        return self.data if self.grouped is None else self.grouped
 
     def target(self, epsilon: float) -> "Guarantee":
         """Return the guarantee that is asked for."""
@@ -133,9 +145,6 @@ def choose(
             bins = 0
         # Where a record may move to another group, both groups count their records in secret.
         moves = by is not None and not ctx.params.get("fixed_labels")
-        asked = "add-remove" if moves else neighbours
-        if step is None and asked == "add-remove" and any(map(names.is_quantile, kinds)):
-            step = _usual_step(source, column, bounds, mechanism)
         declared = (bounds, categories, table, step, missing_value, bins)
         if by is not None:
             labels = declared_labels(by, ctx.params.get("groups"))
@@ -146,6 +155,11 @@ def choose(
         else:
             grouped, read = None, read_column(source, column, *declared)
             data, meant = names.asked_of(read, kinds[0])
+        quantiles = [kind for kind in kinds if names.is_quantile(kind)]
+        counted_in_secret = moves or neighbours == "add-remove"
+        lattice = None
+        if quantiles and counted_in_secret and mechanism in ("laplace", "all", *names.ON_A_LATTICE):
+            lattice = _on_a_lattice(data if grouped is None else grouped)
         on_lattice = data.step is not None
         usual = [names.usual_relation(kind, metric, mechanism, on_lattice) for kind in kinds]
         # Some statistics have noise for a public number of records alone, others for both.
@@ -155,11 +169,15 @@ def choose(
         mechanisms = [
             each
             for kind in (meant, *kinds[1:])
-            for each in names.column_mechanisms(data, kind, mechanism, metric, delta, within)
+            for each in names.column_mechanisms(
+                lattice[1] if lattice is not None and kind in quantiles else data,
+                *(kind, mechanism, metric, delta, within),
+            )
         ]
         return Chosen(
             *(ctx, data, mechanisms, relation, delta, truth, runs, public, json),
             grouped=grouped,
+            lattice=None if lattice is None else lattice[0],
             statistics=len(kinds),
         )
     from omit.data.reading import read_points
@@ -182,23 +200,39 @@ def choose(
     return Chosen(ctx, points, [clustering], relation, delta, truth, runs, public, json)
 
 
-def _usual_step(
-    source: str, column: str | None, bounds: str | None, mechanism: str
-) -> float | None:
-    """Return the step of a quantile's answers under add-remove, where none is declared."""
-    from omit.data.sources import registered
+def _on_a_lattice(data: "Column | GroupedColumn") -> "tuple[Any, Column] | None":
+    """Return data whose quantiles have an answer under add-remove, and the column of them all.
+
+    Without a declared step the bounds may say among which numbers to choose; None if they do not
+    have to, because there is one.
+    """
+    from dataclasses import replace
+
+    from omit.data.column import Column
     from omit.mechanisms import names
 
-    declared: Any = options.declared(bounds)
-    if (known := registered(source)) is not None:
-        name = known.default_column if column is None else column
-        declared = known.bounds.get(name) if declared is None else declared
-        if known.step_of(name, declared) is not None:
-            return None
-    chosen_on_a_lattice = mechanism in ("laplace", *names.ON_A_LATTICE)
-    if not chosen_on_a_lattice or not isinstance(declared, tuple):
+    whole = data if isinstance(data, Column) else data.whole
+    if whole.step is not None or whole.bounds is None:
         return None
-    return names.usual_step(declared)
+    step = names.usual_step(whole.bounds)
+    if step is None:
+        raise InvalidInput(
+            "Under add-remove a quantile is chosen among the multiples of a step: declare one that "
+            f"divides the bounds {whole.bounds[0]:g} and {whole.bounds[1]:g} (--step)."
+        )
+
+    def chosen_from(column: Column) -> Column:
+        said = (
+            f"quantiles are among multiples of {step:g} above the lower bound, since no step was "
+            "declared (--step); values are moved by at most half of that, which is in no error."
+        )
+        return replace(column.in_steps(step), remarks=(*column.remarks, said))
+
+    if isinstance(data, Column):
+        made = chosen_from(data)
+        return made, made
+    grouped = data.with_columns(chosen_from)
+    return grouped, grouped.whole
 
 
 def read_column(
@@ -344,7 +378,7 @@ def compare(
     with progress_bar("comparing", None, not json) as advance:
         for mechanism in chosen.mechanisms:
             comparison = run_comparison(
-                data,
+                chosen.asked_about(mechanism),
                 mechanism,
                 target,
                 *omissions,
@@ -390,13 +424,22 @@ def _compare_groups(
         raise InvalidInput("Expected no --truth of groups: every group has its own.")
     relation = chosen.neighbours if fixed_labels else "add-remove"
     number = len(_omissions(texts, relation, chosen.data.size))
-    omissions = [lambda size, at=at: _omissions(texts, relation, size)[at] for at in range(number)]
+
+    def of_group(size: int, at: int) -> "Omission":
+        known = _omissions(texts, relation, size)
+        if len(known) < number:
+            raise InvalidInput(
+                f"{size} records have no samples of a tenth, a half and nine tenths."
+            )
+        return known[at]
+
+    omissions = [partial(of_group, at=at) for at in range(number)]
     results = []
     steps = len(chosen.grouped) * len(chosen.mechanisms)
     with progress_bar("comparing groups", steps, not chosen.json) as advance:
         for mechanism in chosen.mechanisms:
             result = compare_groups(
-                chosen.grouped,
+                chosen.asked_about(mechanism),
                 mechanism,
                 target,
                 *omissions,
@@ -425,7 +468,7 @@ def best(
 
     def find(mechanism: "Mechanism", **settings: Any) -> "Result":
         settings |= {"sampled_from": sampled_from, "seconds": seconds}
-        return search.best(chosen.data, mechanism, target, **settings)
+        return search.best(chosen.asked_about(mechanism), mechanism, target, **settings)
 
     _emit_answers(chosen, find)
 
@@ -445,7 +488,7 @@ def solve(
 
     def find(mechanism: "Mechanism", **settings: Any) -> "Result":
         settings |= {"delta": chosen.delta, "neighbours": relation, "seconds": seconds}
-        return search.solve(data, mechanism, error, omission, **settings)
+        return search.solve(chosen.asked_about(mechanism), mechanism, error, omission, **settings)
 
     _emit_answers(chosen, find)
 

@@ -148,7 +148,7 @@ GroupLabels = Annotated[
         "columns, a registered data set, or from-data, which is not private.",
         "--groups",
         default="the registered ones",
-        metavar="LABEL,...|FILE|DATASET",
+        metavar="LABELS",
     ),
 ]
 FixedLabels = Annotated[
@@ -174,8 +174,8 @@ Step = Annotated[
     float | None,
     _option(
         "What all values are multiples of, above the lower bound: 1 for whole numbers.",
-        default="the registered one, else continuous, and for quantiles under add-remove at least "
-        "10,000 steps",
+        default="the registered one, else continuous; for quantiles under add-remove at least "
+        "10,000 where bounds are whole",
     ),
 ]
 Bins = Annotated[
@@ -418,7 +418,7 @@ NarrowedBounds = Annotated[
 RatesByValue = Annotated[
     str,
     _option(
-        "Probability of keeping a record by its value, such as young=0.5,0..40=0.9,otherwise=1.",
+        "Probability of keeping a record by its value: young=0.5,0..40=0.9, and otherwise=1.",
         metavar="VALUE=RATE,...",
     ),
 ]

@@ -363,6 +363,28 @@ class Column(base.Data):
         )
         return replace(self, values=values, counts=counts, ranges=ranges)
 
+    def in_steps(self, step: float) -> Column:
+        """Return the column with a step: values are moved to the nearest multiples of it.
+
+        `InvalidInput` is raised for texts, for bins, and unless the step divides the bounds.
+
+        Examples
+        --------
+        >>> wages = Column.from_values([310.5, 377, 377, 920], bounds=(0, 1000), name="wage")
+        >>> wages.in_steps(1.0).values, wages.in_steps(1.0).rounded
+        (array([310., 377., 920.]), 1)
+        """
+        self.require_values("a step")
+        if self.bounds is None:
+            raise InvalidInput(f"Column {self.name!r} is text, and only numbers have a step.")
+        step, lower = steps.checked_step(step, self.bounds), self.bounds[0]
+        values = as_array(self.values)
+        moved = int(self.counts[~steps.on_lattice(values, lower, step)].sum())
+        points = steps.lattice_points(lower, step, steps.lattice_indices(values, lower, step))
+        values, counts = raw.merged(points, self.counts)
+        rounded = self.rounded + moved
+        return replace(self, values=values, counts=counts, step=step, rounded=rounded)
+
     @cached_property
     def as_bins(self) -> Joined:
         """The records in the default number of bins, from the smallest to the largest.

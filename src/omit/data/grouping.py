@@ -15,7 +15,14 @@ from omit.data import base
 from omit.data import values as raw
 from omit.data.binning import MOST_VALUES, column_of_bins
 from omit.data.column import Column
-from omit.data.groups import DeclaredGroups, GroupedColumn, Labels, declared_groups, shown_labels
+from omit.data.groups import (
+    DeclaredGroups,
+    GroupedColumn,
+    Labels,
+    declared_groups,
+    require_few,
+    shown_labels,
+)
 from omit.data.ranges import bins_between, checked_bins
 from omit.data.tables import NO_CODES, Groups, Table, Values, positions_of
 from omit.errors import InvalidInput
@@ -58,6 +65,10 @@ def grouped_column(
     declared, source = declared_groups(names, groups, known)
     keys = [Values(each, as_text=True) for each in at]
     if categories is not None:
+        if bins:
+            raise InvalidInput(
+                f"Column {opened.names[position]!r} is text, and only numbers are put into bins."
+            )
         whole = opened.grouped([Values(position, as_text=True), *keys], codes=codes)
         cut = _of_texts(opened.names[position], whole, categories, codes, step)
     elif number := _bins(opened, position, 1 if declared is None else len(declared), step, bins):
@@ -77,7 +88,10 @@ def grouped_column(
     }
     parts = {labels: part for labels, part in columns.items() if part is not None}
     empty = tuple(labels for labels, part in columns.items() if part is None)
-    return GroupedColumn(names, parts, empty, source, members.unlabelled)
+    valueless = sum(
+        int(whole.counts[members.rows[labels]].sum()) for labels in empty if labels in members.rows
+    )
+    return GroupedColumn(names, parts, empty, source, members.unlabelled, valueless)
 
 
 def _of_texts(
@@ -205,16 +219,16 @@ def _members(
     labelled = np.all([numbers >= 0 for numbers, _ in coded], axis=0)
     rows = np.flatnonzero(labelled)
     unlabelled = int(whole.counts[~labelled].sum())
-    shape = tuple(max(len(texts), 1) for _, texts in coded)
-    combined = np.ravel_multi_index([numbers[rows] for numbers, _ in coded], shape)
+    combined = np.zeros(len(rows), dtype=np.int64)
+    for numbers, texts in coded:  # numbered anew each time, so that they stay small
+        combined = combined * max(len(texts), 1) + numbers[rows]
+        combined = np.unique(combined, return_inverse=True)[1].astype(np.int64)
     order = np.argsort(combined, kind="stable")
-    occurring, starts = np.unique(combined[order], return_index=True)
-    split = np.split(rows[order], starts[1:]) if len(occurring) else []
-    places = zip(*np.unravel_index(occurring, shape), strict=True)
-    labels = [
-        tuple(texts[place] for place, (_, texts) in zip(each, coded, strict=True))
-        for each in places
-    ]
+    starts = np.unique(combined[order], return_index=True)[1]
+    split = np.split(rows[order], starts[1:]) if len(starts) else []
+    labels = [tuple(texts[numbers[some[0]]] for numbers, texts in coded) for some in split]
+    if declared is None:
+        require_few(len(labels))
     if declared is not None:
         for unknown in set(labels).difference(declared):
             raise InvalidInput(

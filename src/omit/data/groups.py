@@ -20,6 +20,7 @@ from omit._text import listed, nearest, show_records
 from omit.data import base
 from omit.data.column import Column
 from omit.data.datasets import Dataset, dataset
+from omit.data.values import BLANKS
 from omit.errors import InvalidInput
 
 Labels: TypeAlias = tuple[str, ...]
@@ -45,6 +46,8 @@ class GroupedColumn:
         Where the labels come from, as `bounds_source` of a column.
     unlabelled : int
         The number of records without a label, which are in no group.
+    valueless : int
+        The number of records of the groups in which no record has a value.
 
     Examples
     --------
@@ -61,10 +64,11 @@ class GroupedColumn:
     empty: tuple[Labels, ...] = ()
     labels_source: base.BoundsSource = "declared"
     unlabelled: int = 0
+    valueless: int = 0
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise base.no_records("No group has records", self.unlabelled)
+            raise base.no_records("No group has records", self.unlabelled + self.valueless)
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
 
     def __repr__(self) -> str:
@@ -80,6 +84,7 @@ class GroupedColumn:
             self.empty,
             self.labels_source,
             self.unlabelled,
+            self.valueless,
         )
 
     def __len__(self) -> int:
@@ -88,12 +93,17 @@ class GroupedColumn:
     def __iter__(self) -> Iterator[Labels]:
         return iter(self.parts)
 
+    def __contains__(self, labels: object) -> bool:
+        return ((labels,) if isinstance(labels, str) else labels) in list(self.parts)
+
     def __getitem__(self, labels: str | Labels) -> Column:
         """Return the records of one group."""
-        wanted = (labels,) if isinstance(labels, str) else tuple(labels)
-        if wanted not in self.parts:
+        wanted = (labels,) if isinstance(labels, str) else labels
+        if wanted not in list(self.parts):
+            named = isinstance(wanted, tuple) and all(isinstance(each, str) for each in wanted)
+            asked = shown_labels(wanted) if named else _validate.shown(labels)
             known = [shown_labels(each) for each in self.parts]
-            raise InvalidInput(f"There is no such group; {nearest(shown_labels(wanted), known)}.")
+            raise InvalidInput(f"There is no such group; {nearest(asked, known)}.")
         return self.parts[wanted]
 
     @property
@@ -109,10 +119,12 @@ class GroupedColumn:
     @cached_property
     def whole(self) -> Column:
         """The records of all groups together."""
-        first, *others = self.parts.values()
-        for other in others:
-            first = first + other
-        return first
+        columns = list(self.parts.values())
+        while len(columns) > 1:  # in pairs, so that no sum is of many small columns to a large one
+            odd = columns[len(columns) // 2 * 2 :]
+            pairs = zip(columns[::2], columns[1::2], strict=False)
+            columns = [first + second for first, second in pairs] + odd
+        return columns[0]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -126,10 +138,15 @@ class GroupedColumn:
                 f"{by}: the labels were taken from the data, so a release that names the groups is "
                 "NOT private."
             )
-        if self.empty:
+        if self.valueless:
+            lost = f"{show_records(self.valueless)} without a value, in groups that have no other,"
+            sentences.append(f"{self.name}: {lost} {base.was(self.valueless)} left out.")
+        if self.empty and self.labels_source != base.FROM_DATA:
             number = len(self.empty)
             groups = "1 declared group has" if number == 1 else f"{number:,} declared groups have"
-            sentences.append(f"{by}: {groups} no record, and would be released all the same.")
+            sentences.append(
+                f"{by}: {groups} no record with a value, and would be released all the same."
+            )
         return (*self.whole.notes, *sentences)
 
     def with_columns(self, change: Callable[[Column], Column]) -> GroupedColumn:
@@ -177,16 +194,16 @@ def declared_groups(
         for column in by:
             if column not in groups:
                 raise InvalidInput(f"Expected groups to have the labels of {column!r}, too.")
-        labels = [base.declared_categories(groups[column]) for column in by]
-        _require_few(prod(map(len, labels)))
+        labels = [_stripped(groups[column]) for column in by]
+        require_few(prod(map(len, labels)))
         return tuple(itertools.product(*labels)), source
     several = _validate.several("groups", groups)
     if len(by) == 1:
         alone = [one[0] if _is_tuple(one, 1) else one for one in several]
-        combinations: list[Labels] = [(label,) for label in base.declared_categories(alone)]
+        combinations: list[Labels] = [(label,) for label in _stripped(alone)]
     else:
         combinations = [_combination(by, one) for one in several]
-    _require_few(len(combinations))
+    require_few(len(combinations))
     if len(set(combinations)) < len(combinations) or not combinations:
         raise InvalidInput("Expected at least one group, and each of them once.")
     return tuple(combinations), source
@@ -204,6 +221,12 @@ def _registered_labels(by: Sequence[str], known: Dataset | None) -> Mapping[str,
     return found
 
 
+def _stripped(labels: Sequence[Any]) -> tuple[str, ...]:
+    """Return declared labels as texts without the blanks around them, as those of records are."""
+    texts = base.declared_categories(_validate.several("labels", labels))
+    return base.declared_categories([text.strip(BLANKS) for text in texts])
+
+
 def _is_tuple(value: object, length: int) -> bool:
     return isinstance(value, tuple | list) and len(value) == length
 
@@ -214,9 +237,10 @@ def _combination(by: Sequence[str], labels: Any) -> Labels:
             f"Expected groups of {listed(by)} to be tuples of {len(by)} labels, got "
             f"{_validate.shown(labels)}."
         )
-    return tuple(base.declared_categories([label])[0] for label in labels)
+    return tuple(_stripped([label])[0] for label in labels)
 
 
-def _require_few(number: int) -> None:
+def require_few(number: int) -> None:
+    """Refuse more groups than anybody publishes."""
     if number > MOST_GROUPS:
         raise InvalidInput(f"Expected at most {MOST_GROUPS:,} groups, got {number:,}.")

@@ -184,7 +184,8 @@ def read(
             step = known.step_of(name, bounds) if step is None else step
         origin = _origin(known, name, undeclared, opened.origin)
         if by is not None:
-            chosen = [by] if isinstance(by, str | int | Integral) else list(by)
+            alone = isinstance(by, str | bytes | Integral)
+            chosen: Any = [by] if alone else _validate.several("columns of labels", by)  # type: ignore[arg-type]  # as the test says
             parts = grouped_column(
                 opened,
                 position,

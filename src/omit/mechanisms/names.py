@@ -72,21 +72,21 @@ def usual_relation(
     return "replace" if public_size else "add-remove"
 
 
-def usual_step(bounds: tuple[float, float]) -> float:
+def usual_step(bounds: tuple[float, float]) -> float | None:
     """Return on which lattice a quantile is chosen under add-remove if no step is declared.
 
-    It depends on nothing but the bounds. There are at least ten thousand points, and where bounds
-    are whole, all whole numbers are among them.
+    It depends on nothing but the bounds. Where these are whole numbers, there are at least ten
+    thousand points, with all whole numbers among them; elsewhere nobody but a person knows.
 
     Examples
     --------
     >>> usual_step((0, 200_000)), usual_step((0, 125)), usual_step((0.5, 1.5))
-    (1.0, 0.0078125, 0.0001)
+    (1.0, 0.0078125, None)
     """
     lower, upper = bounds
     width = float(upper) - float(lower)
     if not (float(lower).is_integer() and float(upper).is_integer() and 0 < width <= _MOST_WHOLE):
-        return width / _POINTS
+        return None
     return 2.0 ** -max(0, math.ceil(math.log2(_POINTS / width)))
 
 
