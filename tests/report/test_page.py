@@ -15,7 +15,7 @@ from omit.accuracy.card import why_sentences
 from omit.accuracy.comparison import Comparison
 from omit.report.files import svg
 from omit.report.glossary import Words, entries
-from omit.report.page import Made
+from omit.report.page import CARD, Made
 from tests.conftest import Run
 from tests.report.pages import PAGES
 
@@ -141,3 +141,12 @@ def test_every_page_is_valid_html_and_needs_no_other_file(name: str) -> None:
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(names)
     assert not re.search(r"<(script|link|iframe)\b|@import|url\((?!#)", page)
     assert len(page) < 400_000
+
+
+@pytest.mark.parametrize("name", ["curve", "curve-sample", "partition-answer", "bound-pair"])
+def test_a_page_about_privacy_alone_begins_with_what_is_promised(name: str) -> None:
+    page = PAGES[name]()
+    card = page.partition('<div class="card">')[2].partition("<h2")[0]
+    assert [title in card for title in CARD] == [True] * 3
+    nothing = ">nothing<" in card
+    assert nothing == (name in ("partition-answer", "bound-pair"))

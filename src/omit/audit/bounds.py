@@ -22,6 +22,7 @@ from omit.omissions.outlier_score import (
     outlier_score_pair,
 )
 from omit.omissions.pairs import IndependentPair, SubsetPair
+from omit.report.page import Card, Point
 from omit.report.result import Field, Result, Table
 
 # What a linear program in floating point can be trusted with.
@@ -80,6 +81,28 @@ class Audit(Result):
         if refuted:
             return f"{refuted} of {len(self.outcomes)} claims FAIL; see the table."
         return f"No case refutes any of the {len(self.outcomes)} claims."
+
+    @property
+    def card(self) -> Card | None:
+        """How many claims hold, how far any case was beyond, and what to make of it."""
+        if not self.outcomes:
+            return None
+        number, holding = len(self.outcomes), sum(outcome.holds for outcome in self.outcomes)
+        excess = max(outcome.violation for outcome in self.outcomes)
+        cases = sum(outcome.count for outcome in self.outcomes)
+        return Card(
+            Point(
+                f"{holding} of {number} claims hold",
+                f"{cases:,} cases were tried. They can refute a claim, and no number of them "
+                "proves it: the proofs are in the documentation.",
+            ),
+            Point(rounded_up(excess, 2), "The most by which a case was beyond its claim."),
+            Point(
+                "rely on what holds" if holding == number else "rely on nothing that fails",
+                "An excess within the tolerance of linear programs and of floating point is "
+                "none. A claim that fails is a mistake of ours: report it with this page.",
+            ),
+        )
 
     def tables(self) -> Sequence[Table]:
         """Return a line for every check."""

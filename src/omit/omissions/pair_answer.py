@@ -16,6 +16,7 @@ from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.omissions.answer import Answer, as_json
 from omit.omissions.pairs import IndependentPair, PairLoss, SubsetPair
+from omit.report.page import Card, Point
 from omit.report.result import Drawing, Ends, Field, Table
 
 if TYPE_CHECKING:
@@ -87,6 +88,25 @@ class PairAnswer(Answer):
                 f"No bound for this pair can go below epsilon = {usable(self.lower_bound)}."
             )
         return tuple(notes)
+
+    @property
+    def card(self) -> Card:
+        """That nothing is promised, what this pair loses, and how to ask about all databases."""
+        delta = self.leading.delta
+        more = f", beyond which is a probability of at most {promised(delta)}" if delta else ""
+        return Card(
+            Point("nothing", self.notes[0]),
+            Point(
+                f"ε = {promised(self.leading.epsilon)}",
+                "To whoever knows that the data are one of these two databases, an answer changes "
+                f"the odds by a factor of at most e to the ε{more}.",
+            ),
+            Point(
+                "ask about all databases",
+                "A guarantee is the largest loss of all pairs: omit bound has it for omissions "
+                "that are known, omit suppression check for any other, on small databases.",
+            ),
+        )
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return the loss, which has another name than that of a guarantee."""

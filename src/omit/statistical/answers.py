@@ -11,10 +11,12 @@ import numpy as np
 
 from omit import _validate
 from omit._numeric import FloatArray
+from omit._text import promised, rounded_up
 from omit._validate import shown
 from omit.data.column import Column
 from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
+from omit.report.page import Card, Point
 from omit.report.result import Ends, Field, Result, Table
 from omit.statistical.assumptions import importances
 from omit.statistical.curve import NOT_DIFFERENTIAL, StatisticalGuarantee
@@ -125,6 +127,32 @@ class PartitionAnswers(Result):
                 "--epsilon."
             )
         return f"Together: {self.guarantee} (Theorem 5.1)."
+
+    @property
+    def card(self) -> Card:
+        """What is promised for all answers together, how far they reach, and what to do."""
+        promise, smallest = self.guarantee, min(self.sizes)
+        if isinstance(promise, StatisticalGuarantee):
+            kept = Point(
+                f"ε = {promised(promise.epsilon)}, δ = {rounded_up(promise.delta, 3)}",
+                f"For all answers together: {promise.assumption}.",
+            )
+            todo = Point(
+                "publish the answers",
+                "Publish the answers and not the blocks: who learns which records were in which "
+                "block is promised nothing here.",
+            )
+        else:
+            kept = Point("nothing", self.verdict if promise is None else str(promise))
+            todo = Point(
+                "keep them",
+                "Keep these answers: declare the probabilities of the shares and an epsilon, or "
+                "add noise.",
+            )
+        lost = f"Every answer is that of one block and not of all {self.n:,} records."
+        if self.sizes == (self.n,):
+            lost = "The answer is that of all records."
+        return Card(kept, Point(f"{smallest:,} entries at least", lost), todo)
 
     @property
     def notes(self) -> tuple[str, ...]:

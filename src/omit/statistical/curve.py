@@ -27,6 +27,7 @@ from omit.errors import InvalidInput
 from omit.guarantee import NoGuarantee
 from omit.laws.divergence import RELATIVE_ERROR
 from omit.laws.intervals import CONFIDENCE
+from omit.report.page import Card, Point
 from omit.report.result import Drawing, Ends, Field, Result, Table
 from omit.statistical.figures import draw_curves
 
@@ -209,6 +210,31 @@ class PrivacyCurve(Result):
             return f"At ε = {first}, δ is {self._shown(0)}."
         return f"δ falls from {self._shown(0)} at ε = {first} to {self._shown(-1)} at ε = {last}."
 
+    @property
+    def card(self) -> Card:
+        """What is promised at the first epsilon, what may be lost, and what it rests on."""
+        promises = self.method not in ("simulated", "as printed")
+        delta = self._shown(0)
+        chance = (
+            "At most this probability is beyond the factor of the odds"
+            if promises
+            else "An estimate of the probability beyond the factor of the odds, which is no promise"
+        )
+        return Card(
+            Point(
+                f"ε = {promised(self.epsilon[0])}",
+                "To an adversary who knows how entries are distributed, and no more of them than "
+                "is said below: an answer changes the odds of what one entry holds by a factor "
+                "of at most e to the ε.",
+            ),
+            Point(f"δ = {delta}", f"{chance}, for the worst pair of values of the entry."),
+            Point(
+                "check the adversary",
+                f"This rests on {self.assumption}. Who knows more is promised nothing: against "
+                "such an adversary, add noise and state differential privacy.",
+            ),
+        )
+
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return delta at every epsilon; a formula as printed bounds nothing."""
         if self.method == "as printed":
@@ -317,6 +343,20 @@ class SampleCurves(Result):
     def verdict(self) -> str:
         """What is known if the sample is public, and if it is secret."""
         return " ".join(f"Sample {name}: {curve.verdict}" for name, curve in self.curves.items())
+
+    @property
+    def card(self) -> Card:
+        """That of the public sample, and what a secret one adds."""
+        card, epsilon = self.public.card, promised(self.public.epsilon[0])
+        if self.secret is None:
+            return card
+        return card._replace(
+            instead=Point(
+                "keep the sample secret",
+                f"At ε = {epsilon}, δ is {self.secret._shown(0)} if nobody learns who was drawn. "
+                f"{card.instead.sentence}",
+            )
+        )
 
     def quantities(self) -> Mapping[str, Sequence[Ends | None]]:
         """Return delta of both curves at every epsilon."""
