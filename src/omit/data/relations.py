@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"u?(tiny|small|big|huge)?int(eger)?")
 _FRACTIONAL, _BYTES = ("float", "double"), ("blob", "bit")
+# How long an interrupted query may take until it is interrupted again.
+_PATIENCE = 0.1
 _COUNT = "system.main.count_star()"
 
 
@@ -209,19 +211,25 @@ class Relation(Table):
         if self.connection is None:
             return dict(relation.fetchnumpy())
         answer: Future[dict[str, AnyArray]] = Future()
+        given_up = threading.Event()
 
         def run() -> None:
             try:
-                answer.set_result(dict(relation.fetchnumpy()))
+                answer.set_result({} if given_up.is_set() else dict(relation.fetchnumpy()))
             except BaseException as error:
                 answer.set_exception(error)
 
-        threading.Thread(target=run, daemon=True).start()
+        thread = threading.Thread(target=run, daemon=True)
         try:
+            thread.start()
             return answer.result()
         except KeyboardInterrupt:
-            self.connection.interrupt()
-            answer.exception()  # nothing of it may be running when the connection is closed
+            given_up.set()
+            # Nothing of it may be running when the connection is closed, or the interpreter ends;
+            # an interruption that comes before the query is forgotten.
+            while thread.is_alive():
+                self.connection.interrupt()
+                thread.join(_PATIENCE)
             raise
 
     def _column_sql(self, position: int) -> str:
