@@ -269,3 +269,16 @@ def test_where_a_record_may_move_the_way_out_is_named() -> None:
             Guarantee(1.0, neighbours="replace"),
             lambda size: FixedSizeSampling(size // 2, size),
         )
+
+
+def test_the_table_has_the_numbers_of_every_group() -> None:
+    omissions = PoissonSampling(0.1), PoissonSampling(0.5)
+    grouped = omit.read("adult", "age", by=["race", "sex"])
+    shown = compare_groups(grouped, NoisyMean(), TARGET, *omissions).tables()[0]
+    assert len(shown.rows) == len(grouped)
+    for race, sex, *cells in shown.cells():
+        alone = omit.compare(grouped[race, sex], NoisyMean(), TARGET, *omissions)
+        ratios = [f"{row.ratio:.3g}" for row in alone.rows[1:]]
+        assert cells[0] == f"{grouped[race, sex].size:,}"
+        assert cells[1] == f"{alone.baseline.value:.4g} %"
+        assert cells[2:] == [*ratios, "worse"]
