@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from omit import _validate
-from omit._text import promised, usable
+from omit._text import promised, rounded_up, usable
 from omit.errors import InvalidInput
 from omit.guarantee import Guarantee
 from omit.omissions.answer import Answer, as_json
@@ -97,7 +97,7 @@ class PairAnswer(Answer):
         return Card(
             Point("nothing", self.notes[0]),
             Point(
-                f"ε = {promised(self.leading.epsilon)}",
+                f"ε = {rounded_up(self.leading.epsilon, 4)}",
                 "To whoever knows that the data are one of these two databases, an answer changes "
                 f"the odds by a factor of at most e to the ε{more}.",
             ),
